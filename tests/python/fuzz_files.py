@@ -311,7 +311,7 @@ def _checkpoint(folder: Path) -> list[Files]:
     }
     curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], {"evaluation": [(4096, 2.5, 0.2)]}, "distance [m]"
     best = {"merit": [0.5, -0.2], "step": 4096, "agent": {}}
-    parts = {"settings": settings, "ppo": learner, "best": best, "curve": curve, "seconds": 2.5}
+    parts = {"settings": settings, "learner": learner, "best": best, "curve": curve, "seconds": 2.5}
     torch.save(parts, path)
     return [{path.name: path.read_bytes()}]
 

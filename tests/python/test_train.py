@@ -23,8 +23,8 @@ from propwash._files import written_whole  # noqa: E402
 from propwash.cli import _training, _training_curve  # noqa: E402
 from propwash.cli import fly as _fly_command  # noqa: E402
 from propwash.cli import train as _train_command  # noqa: E402
-from propwash.gym import evaluation, policy, ppo, recipes  # noqa: E402
-from propwash.gym.evaluation import evaluate, measures  # noqa: E402
+from propwash.gym import policy, ppo, recipes  # noqa: E402
+from propwash.gym.evaluation import evaluate  # noqa: E402
 from propwash.world import Gate, Plane, Scene, Start  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -164,17 +164,17 @@ def test_a_saved_policy_acts_like_its_agent(tmp_path: Path) -> None:
         loaded.make_vec(3, observation="sensors")
 
 
-@pytest.mark.parametrize("task", ["track", "race"])
-def test_track_and_race_can_be_trained(task: str) -> None:
+@pytest.mark.parametrize("task", ["track", "race", "land"])
+def test_the_tasks_can_be_trained(task: str) -> None:
     recipe = recipes.RECIPES[task]
     options = {**recipe.options, **recipe.training}
     described = policy.describe(task, recipe.options)
     trained = ppo.PPO(described.make_vec(8, copy=False, **recipe.training), recipe.args, seed=0)
     assert np.isfinite(trained.iterate()["reward"])
-    result = evaluate(
-        trained.agent.act, described.make_vec(2, **{**options, "max_episode_steps": 9}), seed=1
-    )
-    assert all(isinstance(value, float) for value in measures(task, result).values())
+    test_envs = described.make_vec(2, **{**options, "max_episode_steps": 9})
+    measured = test_envs.task.measures(evaluate(trained.agent.act, test_envs, seed=1))
+    assert all(isinstance(value, float) for value in measured.values())
+    assert all(isinstance(value, float) for value in test_envs.task.merit(measured))
 
 
 def test_race_is_learnt_from_a_start_beyond_the_first_gate() -> None:
@@ -188,10 +188,10 @@ def test_race_is_learnt_from_a_start_beyond_the_first_gate() -> None:
     envs = pg.make_vec(pg.Race, 256, **{**recipe.training, **options})
     trained = ppo.PPO(envs, replace(recipe.args, minibatch_size=1024), seed=1)
     test_envs = pg.make_vec(pg.Race, 50, episode_seconds=10.0, **options)
-    before = measures("race", evaluate(trained.agent.act, test_envs, seed=1))
+    before = test_envs.task.measures(evaluate(trained.agent.act, test_envs, seed=1))
     while trained.global_step < 300_000:
         trained.iterate()
-    after = measures("race", evaluate(trained.agent.act, test_envs, seed=1))
+    after = test_envs.task.measures(evaluate(trained.agent.act, test_envs, seed=1))
     assert before["gates passed"] == 0.0
     assert after["finished [%]"] > 90.0
     assert after["score"] > 20.0
@@ -251,7 +251,7 @@ def test_the_best_policy_is_saved_instead_of_the_last(
 ) -> None:
     """Evaluations of decreasing merit: the policy is that of the first one, also when resumed."""
     merits = iter(range(100, 0, -1))
-    monkeypatch.setattr(evaluation, "merit", lambda task, measured: (float(next(merits)),))
+    monkeypatch.setattr(pg.Hover, "merit", lambda self, measured: (float(next(merits)),))
     train = ["train", "hover", "--out", str(tmp_path), "--every", "0", "--seed", "3"]
     train += ["--set", "restart_every=1", "--set", "num_envs=64", "--option", "position=0.5"]
     command([*train, "--steps", "1"])
@@ -312,7 +312,7 @@ def test_training_that_diverges_stops_and_keeps_the_checkpoint(tmp_path: Path) -
     with pytest.raises(ValueError, match=r"diverged: iteration 0.*lower learning_rate or"):
         command([*train, "--set", "num_envs=64", "--set", "minibatch_size=32"])
     kept = _train_command.read_checkpoint(tmp_path / "checkpoint.pt")
-    assert all(each.isfinite().all() for each in kept["ppo"]["agent"].values())
+    assert all(each.isfinite().all() for each in kept["learner"]["agent"].values())
 
 
 @pytest.mark.parametrize("name", [each.name for each in fields(ppo.Args)])
@@ -351,7 +351,11 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "hover", "--option", "copy=true"], "--option copy: expected one of the task"),
         (["train", "hover", "--option", "wind=-3"], "wind: expected 0 <= min"),
         (["train", "hover", "--option", "max_episode_steps=0"], "max_episode_steps: expected"),
-        (["train", "hover", "--option", "observation=sensors"], "observation: expected 'state'"),
+        (["train", "hove"], "task: expected one of hover, .* got 'hove'; did you mean 'hover'"),
+        (["train", "math:sin"], "task 'math:sin': expected a class derived from .*Task"),
+        (["train", "math:cosh2"], "task 'math:cosh2': .* has no attribute 'cosh2'"),
+        (["train", "nowhere:Task"], "No module named 'nowhere'"),
+        (["train", "nowhere:lab/X-v0"], "No module named 'nowhere'"),
         (["fly", "--policy", "bad.onnx", "--out", "fly.xyz"], "a name that ends in one of .png"),
         (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, found none"),
         (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
@@ -369,7 +373,7 @@ def test_invalid_options_are_refused(
     assert {path.name for path in Path().iterdir()} == {"bad.onnx"}
 
 
-@pytest.mark.parametrize("content", [{"settings": {"task": "hover"}}, {"ppo": 1}, [3]])
+@pytest.mark.parametrize("content", [{"settings": {"task": "hover"}}, {"learner": 1}, [3]])
 def test_invalid_checkpoints_are_refused(content: Any, tmp_path: Path) -> None:
     file = tmp_path / "checkpoint.pt"
     torch.save(content, file)
@@ -392,13 +396,13 @@ def test_lost_vehicles_are_counted(tmp_path: Path) -> None:
         return np.tile(np.array([0, 0, 0, -1], dtype=np.float32), (len(observations), 1))
 
     for n in (1, 3):
-        result = evaluate(fall, pg.make_vec(pg.Hover, n, bound=2.0), seed=1)
+        envs = pg.make_vec(pg.Hover, n, bound=2.0)
+        result = evaluate(fall, envs, seed=1)
         assert result.lost.all()
-        assert measures("hover", result)["lost [%]"] == 100.0
+        assert envs.task.measures(result)["lost [%]"] == 100.0
         assert result.settled(100.0, 0.01) == 0.0
-    for options in ({"max_episode_steps": 0}, {"observation": "sensors"}):
-        with pytest.raises(ValueError, match=next(iter(options))):
-            evaluate(fall, pg.make_vec(pg.Hover, 1, **options), seed=1)
+    with pytest.raises(ValueError, match="max_episode_steps"):
+        evaluate(fall, pg.make_vec(pg.Hover, 1, max_episode_steps=0), seed=1)
 
 
 def test_a_policy_file_contains_the_options_of_actions(tmp_path: Path) -> None:
@@ -436,7 +440,7 @@ def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
     model = onnx.load(file)
     model.metadata_props[0].value = '{"task": "swim", "options": {}}'
     onnx.save(model, file)
-    with pytest.raises(ValueError, match="expected version 1 and a task of hover, track, race"):
+    with pytest.raises(ValueError, match="task: expected one of hover, track, race, land, .* got 'swim'"):
         policy.Policy.load(file)
     del model.metadata_props[:]
     onnx.save(model, file)

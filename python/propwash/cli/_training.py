@@ -37,14 +37,13 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo
+        from propwash.gym import policy, ppo, recipes
         from propwash.gym.evaluation import check_evaluable
-        from propwash.gym.recipes import RECIPES, with_settings
 
         self.settings, self.out, self.viz = settings, out, options.viz
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        recipe = RECIPES[self.task]
+        recipe = recipes.recipe(self.task)
         self.description = policy.describe(
             self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
         )
@@ -59,13 +58,16 @@ class Training:
         # the task's extras follow the action, for which the recipes assume four columns
         more = math.prod(self.last.single_action_space.shape or ()) - 4
         columns = tuple(each + more * (each > 18) for each in recipe.args.columns)
-        recipe = with_settings(replace(recipe, args=replace(recipe.args, columns=columns)), changed)
+        if self.last._engine.settings.observation != "state":
+            columns = ()  # of the state
+        recipe = replace(recipe, args=replace(recipe.args, columns=columns))
+        recipe = recipes.with_settings(recipe, changed)
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
         envs = self.description.make_vec(
             recipe.num_envs, **common, **_merged(recipe.training, others)
         )
-        self.ppo = ppo.PPO(envs, recipe.args, self.seed)
+        self.learner = ppo.PPO(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -78,9 +80,9 @@ class Training:
 
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         try:
-            self.ppo.load_state_dict(checkpoint["ppo"])
+            self.learner.load_state_dict(checkpoint["learner"])
             self.best = checkpoint["best"]
-            self.restart = {name: checkpoint[name] for name in ("ppo", "curve", "seconds")}
+            self.restart = {name: checkpoint[name] for name in ("learner", "curve", "seconds")}
             if self.best:
                 self._best_agent()
         except Exception as error:  # torch raises many types
@@ -105,16 +107,16 @@ class Training:
 
         self.out.mkdir(parents=True, exist_ok=True)
         self.began, cpu = time.perf_counter(), time.process_time()
-        if self.ppo.iteration == 0:
+        if self.learner.iteration == 0:
             self.save_checkpoint()
         with (
             # removes the steps that a resumed run repeats
             SummaryWriter(
-                str(self.out), purge_step=self.ppo.global_step if self.resumed else None
+                str(self.out), purge_step=self.learner.global_step if self.resumed else None
             ) as self.log,
             import_module("tqdm").tqdm(
                 total=round(self.steps),
-                initial=self.ppo.global_step,
+                initial=self.learner.global_step,
                 unit="step",
                 unit_scale=True,
                 desc=self.task,
@@ -123,24 +125,24 @@ class Training:
             _Interrupt(self),
         ):
             while (
-                self.ppo.global_step < self.steps
+                self.learner.global_step < self.steps
                 and not (self.stopped or self.reached)
                 and self.elapsed - self.before < self.seconds
             ):
                 self.record(self._iterate())
-            if self.curve.evaluated_at != self.ppo.global_step:
+            if self.curve.evaluated_at != self.learner.global_step:
                 self.evaluate_between()
         cpu = time.process_time() - cpu
         measured = self.finish()
         if self.stopped:
             print("  stopped; --resume continues from the checkpoint")
             raise KeyboardInterrupt
-        return {"seed": self.seed, "steps": self.ppo.global_step, "CPU [s]": cpu, **measured}
+        return {"seed": self.seed, "steps": self.learner.global_step, "CPU [s]": cpu, **measured}
 
     def _iterate(self) -> dict[str, float]:
         try:
-            statistics = self.ppo.iterate()
-            if not all(each.isfinite().all() for each in self.ppo.agent.parameters()):
+            statistics = self.learner.iterate()
+            if not all(each.isfinite().all() for each in self.learner.agent.parameters()):
                 raise FloatingPointError("weights that are not finite")
             return statistics
         except FloatingPointError as error:
@@ -153,14 +155,15 @@ class Training:
 
     def record(self, statistics: dict[str, float]) -> None:
         """Logs an iteration, evaluates the policy and saves a checkpoint when due."""
-        trained = self.ppo
-        step, added = trained.global_step, trained.live.numel()
+        trained = self.learner
+        step = trained.global_step
+        before = self.curve.rewards[-1][0] if self.curve.rewards else 0
         self.curve.rewards.append((step, self.elapsed, statistics["reward"]))
         for name, value in statistics.items():
             self.log.add_scalar(f"train/{name}", value, step)
         self.bar.set_postfix(reward=f"{statistics['reward']:.2f}", refresh=False)
         self.bar.update(step - self.bar.n)
-        if step // self.every > (step - added) // self.every:
+        if step // self.every > before // self.every:
             self.evaluate_between()
         if trained.iteration % trained.args.restart_every == 0:
             self.save_checkpoint()
@@ -168,12 +171,12 @@ class Training:
     def evaluate_between(self) -> None:
         """Evaluates the policy, keeps it if it is the best, and compares it with the goal."""
         from propwash.gym import policy
-        from propwash.gym.evaluation import evaluate, measures, merit
+        from propwash.gym.evaluation import evaluate
 
-        step = self.ppo.global_step
+        step = self.learner.global_step
         for k, (name, envs) in enumerate(self.between.items()):
-            result = evaluate(self.ppo.agent.act, envs, EVALUATION_SEED + self.seed)
-            measured = measures(self.task, result)
+            result = evaluate(self.learner.agent.act, envs, EVALUATION_SEED + self.seed)
+            measured = self.last.task.measures(result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
             self.curve.measure, value = next(iter(measured.items()))
@@ -184,9 +187,9 @@ class Training:
             goal = [measured[each] >= low for each, low in self.goal.items()]
             meets_goal = bool(goal) and all(goal)
             self.reached = meets_goal and not self.full
-            score = (float(meets_goal), *merit(self.task, measured))
+            score = (float(meets_goal), *self.last.task.merit(measured))
             if not self.best or score > tuple(self.best["merit"]):
-                agent = {n: each.clone() for n, each in self.ppo.agent.state_dict().items()}
+                agent = {n: each.clone() for n, each in self.learner.agent.state_dict().items()}
                 self.best = {"merit": list(score), "step": step, "agent": agent}
                 policy.save(self._best_agent(), self.out / POLICY, self.description)
 
@@ -194,7 +197,7 @@ class Training:
         """Writes the checkpoint of a restart."""
         curve = self.curve.rewards, self.curve.evaluations, self.curve.measure
         self.restart = copy.deepcopy(
-            {"ppo": self.ppo.state_dict(), "curve": curve, "seconds": self.elapsed}
+            {"learner": self.learner.state_dict(), "curve": curve, "seconds": self.elapsed}
         )
         self._write_checkpoint()
 
@@ -211,19 +214,19 @@ class Training:
 
     def _best_agent(self) -> Any:
         """A copy of the agent with the weights of the best evaluation."""
-        agent = copy.deepcopy(self.ppo.agent)
+        agent = copy.deepcopy(self.learner.agent)
         agent.load_state_dict(self.best["agent"])
         return agent
 
     def finish(self) -> dict[str, float]:
         """Writes the best policy, its last evaluation and the figures; returns the measures."""
         from propwash.gym import policy
-        from propwash.gym.evaluation import evaluate, measures
+        from propwash.gym.evaluation import evaluate
 
         self._write_checkpoint()
-        agent, seconds, steps = self._best_agent(), self.elapsed, self.ppo.global_step
+        agent, seconds, steps = self._best_agent(), self.elapsed, self.learner.global_step
         result = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
-        measured = measures(self.task, result)
+        measured = self.last.task.measures(result)
         # JSON has no infinity or NaN
         finite = {name: value for name, value in measured.items() if math.isfinite(value)}
         counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}

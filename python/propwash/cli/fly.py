@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
         if options.out.suffix.lower() not in IMAGE_SUFFIXES:
             known = ", ".join((*IMAGE_SUFFIXES, *_video.SUFFIXES, ".rrd"))
             raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
-    from propwash.gym.evaluation import evaluate, measures
+    from propwash.gym.evaluation import evaluate
     from propwash.gym.policy import Policy
 
     policy = Policy.load(options.policy)
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
     recorded = evaluate(policy.act, envs, options.seed)
-    measured = measures(policy.description.task, recorded)
+    measured = envs.task.measures(recorded)
     if options.json:
         print(json.dumps({n: v if math.isfinite(v) else None for n, v in measured.items()}))
     else:

@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from propwash.cli._shared import add_environment, check_range, pairs, saved
 from propwash.cli._training import CHECKPOINT, FLIGHT, Training
 from propwash.cli.fly import changes
 
-TASKS = ("hover", "track", "race")
 SEEDS = "seeds.png"
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
@@ -28,10 +28,17 @@ PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
     parser = commands.add_parser(
-        "train", help="train a neural network to hover, track or race (docs/train.md)"
+        "train", help="train a neural network to hover, track, race, land or fly a task of your own"
     )
-    parser.add_argument("task", choices=TASKS)
+    parser.add_argument(
+        "task", help="hover, track, race, land, module:Class, or the id of a registered task"
+    )
     parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
+    parser.add_argument(
+        "--observation",
+        choices=("state", "sensors"),
+        help="what the policy observes (default: by task; docs/gym.md)",
+    )
     parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
     parser.add_argument(
         "--seeds", type=int, metavar="N", help="train with N seeds from --seed on; print a table"
@@ -67,7 +74,11 @@ def run(options: argparse.Namespace) -> None:
         if importlib.util.find_spec(package) is None:
             raise ImportError(f'train needs {package}: pip install "propwash[gym,torch]"')
     _check(options)
-    out = options.out or Path(f"train_{options.task}")
+    from propwash.gym import recipes
+
+    recipes.recipe(options.task)  # raises an error for an unknown task
+    name = re.split(r"[:/]", options.task)[-1].lower()
+    out = options.out or Path(f"train_{name}")
     if options.seeds is None:
         _train(options, out)
     else:
@@ -80,7 +91,7 @@ def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, 
         "task": options.task,
         "seed": options.seed or 0,
         "threads": options.threads or 1,
-        "changes": json.dumps(changes(options.option), sort_keys=True),
+        "changes": json.dumps(_changes(options), sort_keys=True),
         "set": json.dumps(_settings(options), sort_keys=True),
     }
     checkpoint = _checkpoint(options, settings, out)
@@ -93,9 +104,22 @@ def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, 
     return training, training.run()
 
 
+def _changes(options: argparse.Namespace) -> dict[str, Any]:
+    """Options of task and environments from --option and --observation."""
+    found = changes(options.option)
+    if options.observation is not None:
+        if found.get("observation", options.observation) != options.observation:
+            raise ValueError(
+                f"--observation {options.observation}: expected the same as --option, got "
+                f"{found['observation']!r:.50}"
+            )
+        found["observation"] = options.observation
+    return found
+
+
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Settings of PPO from --settings and --set."""
-    from propwash.gym.recipes import RECIPES, with_settings
+    from propwash.gym.recipes import recipe, with_settings
 
     found: dict[str, Any] = {}
     if options.settings is not None:
@@ -106,7 +130,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
             raise ValueError(f"--settings {options.settings}: {error!s:.200}") from error
     found |= pairs("--set", options.set)
     try:
-        with_settings(RECIPES[options.task], found)
+        with_settings(recipe(options.task), found)
     except ValueError as error:
         raise ValueError(f"--set: {error}") from error
     return found
@@ -172,7 +196,7 @@ def _checkpoint(
         "task": True,
         "seed": options.seed is not None,
         "threads": options.threads is not None,
-        "changes": bool(options.option),
+        "changes": bool(options.option or options.observation),
         "set": bool(options.set or options.settings),
     }
     for name, is_chosen in chosen.items():
@@ -187,7 +211,7 @@ def _checkpoint(
 def read_checkpoint(file: Path) -> dict[str, Any]:
     """Reads a checkpoint of train.
 
-    Raises ValueError that names the file if it is not one. PPO checks its own part.
+    Raises ValueError that names the file if it is not one. The learner checks its own part.
     """
     import torch
 
@@ -202,13 +226,12 @@ def read_checkpoint(file: Path) -> dict[str, Any]:
 
 def _check_parts(checkpoint: dict[str, Any]) -> None:
     """Raises KeyError, TypeError or ValueError for invalid parts."""
-    from propwash.gym.recipes import RECIPES
+    from propwash.gym.recipes import recipe
 
     settings, curve = checkpoint["settings"], checkpoint["curve"]
     for name, low, high in (("seed", 0, 2**31 - 1), ("threads", 1, 256)):
         checks.whole_number(name, settings[name], low, high)
-    if settings["task"] not in RECIPES:
-        raise ValueError(f"the task {shown(settings['task'])}")
+    recipe(settings["task"])
     for name in ("changes", "set"):
         if not isinstance(json.loads(settings[name]), dict):
             raise ValueError(f"the {name} {shown(settings[name])}")
@@ -221,5 +244,5 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
     for points in (rewards, *evaluations.values()):
         for point in points:
             _steps, _seconds, _value = map(float, point)
-    if not isinstance(measure, str) or not isinstance(checkpoint["ppo"], dict):
-        raise ValueError("an invalid curve or PPO state")
+    if not isinstance(measure, str) or not isinstance(checkpoint["learner"], dict):
+        raise ValueError("an invalid curve or state of the learner")

@@ -22,13 +22,15 @@ from typing import Any
 from propwash.gym import _options
 from propwash.gym._check import check_vector_env
 from propwash.gym._environment import FleetEnv
+from propwash.gym._hover import Hover
+from propwash.gym._land import Land
 from propwash.gym._options import Settings
 from propwash.gym._race import Race
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import HoverReward, LandReward, RaceReward, TrackReward
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._state import State
-from propwash.gym._task import Hover, Land, Task
+from propwash.gym._task import Task
 from propwash.gym._track import Track, Waypoints
 from propwash.gym._vector import FleetVectorEnv
 from propwash.trajectories import Circle, Lemniscate
@@ -84,8 +86,8 @@ def register(name: str, kind: type[Task]) -> None:
     def vector(num_envs: int = 1, **options: Any) -> FleetVectorEnv:
         return make_vec(kind, num_envs, **options)
 
-    # gym.make reads the render modes from here
-    single.metadata = FleetEnv.metadata  # type: ignore[attr-defined]
+    # gym.make reads the render modes from here, task_class() the class
+    single.metadata, single.task = FleetEnv.metadata, kind  # type: ignore[attr-defined]
     gymnasium.register(name, entry_point=single, vector_entry_point=vector)
 
 

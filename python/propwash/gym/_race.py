@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from propwash.gym._rewards import RaceReward, weights_of
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers
 from propwash.world import Gate, Plane, Scene
+
+if TYPE_CHECKING:
+    from propwash.gym.evaluation import Evaluation
 
 Array = NDArray[np.float64]
 Seeds = int | Sequence[int] | None
@@ -308,3 +311,21 @@ class Race(Judged):
             "collision": self.collided.copy(),
             "finished": (self.next == self.count) & ~self.collided & ~state.diverged,
         }
+
+    def measures(self, result: Evaluation) -> dict[str, float]:
+        """Returns gates, finished runs, collisions, scores and times."""
+        infos = result.infos
+        finished = np.asarray(infos["finished"], dtype=bool)
+        times = infos["time"][finished]
+        return {
+            "gates passed": float(np.mean(infos["gates"])),
+            "finished [%]": 100.0 * float(np.mean(finished)),
+            "collided [%]": 100.0 * float(np.mean(infos["collision"])),
+            "score": float(np.mean(infos["score"])),
+            "best five scores": float(np.mean(np.sort(infos["score"])[-5:])),
+            "median time [s]": float(np.median(times)) if len(times) else np.nan,
+        }
+
+    def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
+        """The mean score, in which a collision counts 0."""
+        return (measured["score"],)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from propwash import _core
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
-from propwash.gym._rewards import HoverReward, LandReward, weights_of
 from propwash.gym._state import State
 from propwash.world import Cylinder, Plane, Scene
+
+if TYPE_CHECKING:
+    from propwash.gym.evaluation import Evaluation
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.float32]
@@ -177,6 +179,35 @@ class Task:
         """Returns arrays (n, …) by name for the infos of episodes that end."""
         return {}
 
+    def measures(self, result: Evaluation) -> dict[str, float]:
+        """Returns figures of merit of evaluated episodes, by name with unit; the first is plotted.
+
+        By default: the mean sum of rewards, the part of episodes that the task terminated, and the
+        means of the infos.
+        """
+        found = {"return": float(np.mean(result.returns)), **lost(result)}
+        for name, values in result.infos.items():
+            if values.ndim == 1 and values.dtype.kind in "fiub":
+                found[name] = float(np.mean(values))
+        return found
+
+    def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
+        """Sort key of policies from their measures(); the best has the largest.
+
+        By default: the first measure.
+        """
+        return (next(iter(measured.values())),)
+
+
+def lost(result: Evaluation) -> dict[str, float]:
+    """Episodes that the task terminated before their time limit."""
+    return {"lost [%]": 100.0 * float(np.mean(result.lost))}
+
+
+def final_distance(result: Evaluation) -> dict[str, float]:
+    """Distance from the target at the end of the episodes."""
+    return {"distance at the end, median [m]": float(np.median(result.infos["distance"]))}
+
 
 _STATE = 18
 """Number of columns of the default observation before the action."""
@@ -209,166 +240,3 @@ class Judged(Task):
     def terminated(self, state: State) -> Any:
         """Returns the terminations (n,) bool computed by update()."""
         return self._terminated
-
-
-class Hover(Judged):
-    """Fly to the origin and stay there.
-
-    Args:
-        position: Maximum initial distance from the origin along each axis [m].
-        tilt: Maximum initial tilt [rad], up to pi.
-        velocity: Maximum initial velocity along each axis [m/s].
-        rates: Maximum initial body rate about each axis [rad/s].
-        spin: Maximum initial deviation of rotor speeds, as a fraction of the hover speed.
-        bound: Distance from the origin that ends an episode [m].
-        frame: Frame of position and velocity in observations, "world" or "body".
-        weights: Weights of the reward, a HoverReward or a dict of its fields.
-    """
-
-    constants: ClassVar[tuple[str, ...]] = ("scene", "weights")
-    starts_ahead: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        position: float = 1.0,
-        tilt: float = np.pi,
-        velocity: float = 1.0,
-        rates: float = 2.0,
-        spin: float = 0.3,
-        bound: float = 10.0,
-        frame: str = "world",
-        weights: HoverReward | Mapping[str, float] | None = None,
-    ) -> None:
-        super().__init__(frame)
-        self.weights = weights_of(HoverReward, weights)
-        for name, value in (("position", position), ("velocity", velocity), ("rates", rates)):
-            if not 0.0 <= value < np.inf:
-                raise ValueError(f"{name}: expected a finite number >= 0, got {value!r:.100}")
-        if not 0.0 <= tilt <= np.pi or not 0.0 <= spin <= 1.0 or not bound > 0.0:
-            raise ValueError(
-                "expected tilt in [0, pi], spin in [0, 1] and bound > 0, got "
-                f"{tilt!r:.50}, {spin!r:.50}, {bound!r:.50}"
-            )
-        self.position, self.tilt, self.velocity = position, tilt, velocity
-        self.rates, self.spin, self.bound = rates, spin, bound
-
-    def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Stores the rotor speeds in hover."""
-        self._hover = fleet.rotor_speeds[:1].astype(np.float64)
-
-    def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """Draws position, velocity, attitude, body rates and rotor speeds within the ranges."""
-        rotors = self._hover.shape[1]
-        return {
-            "position": draws.uniform(-self.position, self.position, 3),
-            "velocity": draws.uniform(-self.velocity, self.velocity, 3),
-            "attitude": draws.attitude(self.tilt),
-            "body_rates": draws.uniform(-self.rates, self.rates, 3),
-            "rotor_speeds": self._hover * draws.uniform(1.0 - self.spin, 1.0 + self.spin, rotors),
-        }
-
-    def update(self, state: State) -> None:
-        """Computes rewards and terminations."""
-        self._reward, self._terminated, self._distance = _core.judge_hover(
-            state.position,
-            state.attitude,
-            state.body_rates,
-            state.action,
-            state.previous_action,
-            self.weights.numbers(),
-            self.bound,
-        )
-
-    def info(self, state: State) -> Mapping[str, Any]:
-        """Returns the final distance [m]."""
-        return {"distance": self._distance}
-
-
-class Land(Judged):
-    """Land on the origin of the ground: slowly, upright and close to the centre.
-
-    An episode ends when the vehicle is within `gear` of the ground. It is a success within 0.3 m of
-    the origin, below 0.7 m/s and 0.35 rad of tilt.
-
-    Args:
-        position: Maximum initial |x| and |y| [m].
-        height: Minimum and maximum initial height [m].
-        gear: Height of the vehicle's centre at touchdown [m].
-        bound: Distance from the origin that ends an episode [m].
-        frame: Frame of position and velocity in observations, "world" or "body".
-        weights: Weights of the reward, a LandReward or a dict of its fields.
-    """
-
-    episode_seconds: ClassVar[float] = 8.0
-    starts_ahead: ClassVar[bool] = True
-    constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenery")
-    radius, speed, tilt = 0.3, 0.7, 0.35
-    """m, m/s, rad: limits of a successful landing."""
-
-    def __init__(
-        self,
-        position: float = 1.5,
-        height: tuple[float, float] = (1.0, 3.0),
-        gear: float = 0.05,
-        bound: float = 10.0,
-        frame: str = "world",
-        weights: LandReward | Mapping[str, float] | None = None,
-    ) -> None:
-        super().__init__(frame)
-        self.weights = weights_of(LandReward, weights)
-        if not (0.0 <= gear < height[0] <= height[1] < bound and 0.0 <= position < bound):
-            raise ValueError(
-                "expected 0 <= gear < min height <= max height < bound and 0 <= position < bound "
-                f"[m], got {gear!r:.50}, {height!r:.50}, {bound!r:.50}, {position!r:.50}"
-            )
-        self.position, self.height = position, height
-        self.gear, self.bound = gear, bound
-        self.scene = Scene.load("empty")
-        self._scenery: Scene | None = None
-
-    def scenery(self, row: int) -> Scene:
-        """Returns the ground with the landing pad."""
-        if self._scenery is None:
-            self._scenery = Scene([GRID, pad(self.radius)])
-        return self._scenery
-
-    def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Allocates the distances to the pad."""
-        self._distance: Numbers = np.zeros(fleet.size, dtype=np.float32)
-        self._start = self._distance.copy()
-        self._bounds = (self.gear, self.bound, self.radius, self.speed, float(np.cos(self.tilt)))
-
-    def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """Draws states above the ground, nearly level and at rest."""
-        sides = draws.uniform(-self.position, self.position, 2)
-        place = np.column_stack([sides, draws.uniform(*self.height)])
-        self._start[draws.rows] = np.linalg.norm(place, axis=1)
-        return {
-            "position": place,
-            "velocity": draws.uniform(-0.5, 0.5, 3),
-            "attitude": draws.attitude(0.3),
-        }
-
-    def started(self, rows: NDArray[np.intp]) -> None:
-        """Sets the distance at the start."""
-        self._distance[rows] = self._start[rows]
-
-    def moved(self, state: State, rows: NDArray[np.intp]) -> None:
-        """Recomputes the distance."""
-        self._distance[rows] = np.linalg.norm(state.position[rows], axis=1)
-
-    def update(self, state: State) -> None:
-        """Computes rewards and terminations."""
-        self._reward, self._terminated, self._landed, self._speed = _core.judge_landing(
-            state.position,
-            state.velocity,
-            state.attitude,
-            state.body_rates,
-            self._bounds,
-            self.weights.numbers(),
-            self._distance,
-        )
-
-    def info(self, state: State) -> Mapping[str, Any]:
-        """Returns success, and the final speed [m/s] and distance [m]."""
-        return {"success": self._landed, "speed": self._speed, "distance": self._distance.copy()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,12 @@ from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import TrackReward, weights_of
 from propwash.gym._state import State
-from propwash.gym._task import Judged, Numbers, dashes
+from propwash.gym._task import Judged, Numbers, dashes, final_distance, lost
 from propwash.trajectories import Circle, Lemniscate, Path
 from propwash.world import Scene
+
+if TYPE_CHECKING:
+    from propwash.gym.evaluation import Evaluation
 
 Array = NDArray[np.float64]
 
@@ -187,6 +190,21 @@ class Track(Judged):
     def info(self, state: State) -> Mapping[str, Any]:
         """Returns the final distance from the target [m]."""
         return {"distance": self._distance}
+
+    def measures(self, result: Evaluation) -> dict[str, float]:
+        """Returns the distance from the target after 2 s, episodes lost, and the final distance."""
+        # a vehicle without a row after 2 s has NaN, which counts as infinite
+        error = np.nan_to_num(result.error(2.0), nan=np.inf)
+        return {
+            "error after 2 s, median of RMS [m]": float(np.median(error)),
+            **lost(result),
+            **final_distance(result),
+        }
+
+    def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
+        """Smallest error, then the smallest final distance."""
+        values = list(measured.values())
+        return -values[0], -values[-1]
 
 
 def _around(path: Path | Waypoints) -> Array:

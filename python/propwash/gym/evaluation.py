@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -57,19 +56,15 @@ class Evaluation:
 
 
 def check_evaluable(envs: FleetVectorEnv) -> None:
-    """Raises ValueError for sensor observations, and for environments without a time limit."""
+    """Raises ValueError for environments without a time limit."""
     if not envs._engine.limit:
         raise ValueError("max_episode_steps: expected a number >= 1 for an evaluation, got 0")
-    seen = envs._engine.settings.observation
-    if seen != "state":
-        raise ValueError(f"observation: expected 'state' for an evaluation, got {seen!r}")
 
 
 def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     """Flies one episode in each environment.
 
-    The distance from the target is the norm of the first three columns of the observation. Raises
-    ValueError as check_evaluable().
+    Raises ValueError for environments without a time limit.
     """
     check_evaluable(envs)
     n = envs.num_envs
@@ -83,7 +78,9 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
         seen, reward, terminated, truncated, infos = envs.step(policy(seen))
         returns += reward * going
         state = envs._engine.state
-        distance = np.sqrt(np.square(seen[:, :3]).sum(axis=1))
+        target = envs.task.target(state)
+        error = state.position if target is None else state.position - target
+        distance = np.sqrt(np.square(error).sum(axis=1))
         row = [state.position, state.velocity, state.attitude, distance]
         rows.append(tuple(np.array(part, dtype=np.float32) for part in row))
         for part in rows[-1]:
@@ -97,42 +94,3 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     time = np.arange(1, len(rows) + 1, dtype=np.float32) * np.float32(envs.period)
     position, velocity, attitude, away = (np.stack(part) for part in zip(*rows, strict=True))
     return Evaluation(time, position, velocity, attitude, away, returns, lost, final)
-
-
-RADIUS, SETTLED_SECONDS = 0.1, 2.0
-"""m and s: an episode of Hover succeeds if it stays within RADIUS for the last SETTLED_SECONDS."""
-
-
-def merit(task: str, measured: dict[str, float]) -> tuple[float, ...]:
-    """Sort key of policies from their measures(); the best policy has the largest."""
-    if task == "race":
-        return (measured["score"],)
-    values = list(measured.values())
-    return (-values[0], -values[-1]) if task == "track" else (values[0], -values[-1])
-
-
-def measures(task: str, result: Evaluation) -> dict[str, float]:
-    """Figures of merit of a task, by name with unit; the first is plotted."""
-    infos = result.infos
-    if task == "race":
-        finished = np.asarray(infos["finished"], dtype=bool)
-        times = infos["time"][finished]
-        return {
-            "gates passed": float(np.mean(infos["gates"])),
-            "finished [%]": 100.0 * float(np.mean(finished)),
-            "collided [%]": 100.0 * float(np.mean(infos["collision"])),
-            "score": float(np.mean(infos["score"])),
-            "best five scores": float(np.mean(np.sort(infos["score"])[-5:])),
-            "median time [s]": float(np.median(times)) if len(times) else math.nan,
-        }
-    found: dict[str, float] = {}
-    if task == "hover":
-        settled = 100.0 * result.settled(RADIUS, SETTLED_SECONDS)
-        found[f"within {RADIUS} m for the last {SETTLED_SECONDS:g} s [%]"] = settled
-    if task == "track":
-        # a vehicle without a row after 2 s has NaN, which counts as infinite
-        error = np.nan_to_num(result.error(2.0), nan=np.inf)
-        found["error after 2 s, median of RMS [m]"] = float(np.median(error))
-    found["lost [%]"] = 100.0 * float(np.mean(result.lost))
-    found["distance at the end, median [m]"] = float(np.median(infos["distance"]))
-    return found

@@ -18,21 +18,27 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 import propwash.gym as pg
-from propwash._checks import shown
+from propwash._checks import nearest, shown
 from propwash._files import is_file, read_bytes, written_whole
 from propwash.gym import _options
 
-__all__ = ["Description", "Policy", "describe", "save"]
+__all__ = ["Description", "Policy", "describe", "save", "task_class"]
 
 if TYPE_CHECKING:
     from propwash.gym.ppo import Agent
 
-KINDS: dict[str, type[pg.Task]] = {"hover": pg.Hover, "track": pg.Track, "race": pg.Race}
-"""Tasks of policy files, by name."""
+KINDS: dict[str, type[pg.Task]] = {
+    "hover": pg.Hover,
+    "track": pg.Track,
+    "race": pg.Race,
+    "land": pg.Land,
+}
+"""Tasks with a short name."""
 _KEY = "propwash"
 _OPSET, _IR = 17, 8
 _MAX_WIDTH = 1_000_000  # of an observation
@@ -42,12 +48,36 @@ _SAVED = (
 )
 
 
+def task_class(name: str) -> type[pg.Task]:
+    """Returns the task of a name: hover, track, race, land, `module:Class`, or a gymnasium id.
+
+    Imports the module. Raises ValueError for an unknown name, and for one of something else.
+    """
+    if name in KINDS:
+        return KINDS[name]
+    before, separator, after = name.rpartition(":")
+    expected = f"expected one of {', '.join(KINDS)}, module:Class or the id of a registered task"
+    try:
+        module = import_module(before) if separator else None
+        if after in gymnasium.registry:
+            found: Any = getattr(gymnasium.spec(after).entry_point, "task", None)
+        elif module is not None:
+            found = getattr(module, after)
+        else:
+            raise ValueError(f"task: {expected}, got {name!r:.100}{nearest(name, KINDS)}")
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"task {name!r:.100}: {expected}; {error!s:.200}") from error
+    if not isinstance(found, type) or not issubclass(found, pg.Task):
+        raise ValueError(f"task {name!r:.100}: expected a class derived from propwash.gym.Task")
+    return found
+
+
 @dataclass(frozen=True)
 class Description:
     """Task and options of a policy, as JSON values."""
 
     task: str
-    """Key of `KINDS`."""
+    """Name of the task for task_class()."""
     options: dict[str, Any]
     """Options of the task and its environments, by name."""
     training: dict[str, Any] = field(default_factory=dict)
@@ -57,7 +87,7 @@ class Description:
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments of the task with these options, updated by `changes`."""
-        return pg.make_vec(KINDS[self.task], num_envs, **{**self.options, **changes})
+        return pg.make_vec(task_class(self.task), num_envs, **{**self.options, **changes})
 
 
 class Policy:
@@ -135,7 +165,7 @@ def describe(
     task: str, options: dict[str, Any], training: dict[str, Any] | None = None
 ) -> Description:
     """Makes a description that includes the defaults of the options a policy depends on."""
-    arguments, others = _options.split(KINDS[task], options)
+    arguments, others = _options.split(task_class(task), options)
     settings = _options.settings(others)
     defaults = {
         name: getattr(settings, name) for name in _SAVED if _options.has_effect(name, settings)
@@ -226,11 +256,15 @@ def _described(text: str, file: Path) -> Description:
             f"{file}: expected the description of a policy, got {text:.100}"
         ) from error
     task, version = described.task, described.version
-    if version != 1 or not isinstance(task, str) or task not in KINDS:
+    if version != 1 or not isinstance(task, str):
         raise ValueError(
-            f"{file}: expected version 1 and a task of {', '.join(KINDS)}, got version "
-            f"{shown(version)} and {shown(task)}"
+            f"{file}: expected version 1 and the name of a task, got version {shown(version)} and "
+            f"{shown(task)}"
         )
+    try:
+        task_class(task)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
     for name in ("options", "training"):
         if not isinstance(getattr(described, name), dict):
             raise ValueError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from propwash import _checks as checks
-from propwash.gym import ppo
+from propwash.gym import policy, ppo
 from propwash.gym.ppo import Args
 
 _SMALLEST = {"scale_iterations": 0}
@@ -36,6 +36,16 @@ class Recipe:
     """Options that differ in evaluations during training, by name; the first selects the policy."""
     goal: dict[str, float] = field(default_factory=dict)
     """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
+
+
+def recipe(task: str) -> Recipe:
+    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT."""
+    if task in RECIPES:
+        return RECIPES[task]
+    found = getattr(policy.task_class(task), "recipe", DEFAULT)
+    if not isinstance(found, Recipe):
+        raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
+    return found
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
@@ -75,6 +85,11 @@ def _checked(name: str, value: Any) -> Any:
     )
 
 
+DEFAULT = Recipe(
+    {}, {}, Args(columns=(), gamma=0.98, scale_iterations=40), 1024, 2_000_000, 100_000, (200, 1000)
+)
+"""Recipe of custom tasks."""
+
 RECIPES = {
     "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000, 50_000, (200, 1000)),
     "track": Recipe(
@@ -87,6 +102,15 @@ RECIPES = {
             minibatch_size=4096,
             scale_iterations=40,
         ),
+        1024,
+        1_000_000,
+        100_000,
+        (200, 1000),
+    ),
+    "land": Recipe(
+        {"frame": "body"},
+        {"substeps": 30, "max_episode_steps": 256},
+        Args(num_steps=16, gamma=0.98, reward_scale=0.3, minibatch_size=4096),
         1024,
         1_000_000,
         100_000,

@@ -1,0 +1,108 @@
+"""The task of flying to a point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from propwash import _core
+from propwash.fleet import Fleet
+from propwash.gym._randomize import Draws
+from propwash.gym._rewards import HoverReward, weights_of
+from propwash.gym._state import State
+from propwash.gym._task import Judged, final_distance, lost
+
+if TYPE_CHECKING:
+    from propwash.gym.evaluation import Evaluation
+
+RADIUS, SETTLED_SECONDS = 0.1, 2.0
+"""m and s: an episode succeeds if it stays within RADIUS for the last SETTLED_SECONDS."""
+
+
+class Hover(Judged):
+    """Fly to the origin and stay there.
+
+    Args:
+        position: Maximum initial distance from the origin along each axis [m].
+        tilt: Maximum initial tilt [rad], up to pi.
+        velocity: Maximum initial velocity along each axis [m/s].
+        rates: Maximum initial body rate about each axis [rad/s].
+        spin: Maximum initial deviation of rotor speeds, as a fraction of the hover speed.
+        bound: Distance from the origin that ends an episode [m].
+        frame: Frame of position and velocity in observations, "world" or "body".
+        weights: Weights of the reward, a HoverReward or a dict of its fields.
+    """
+
+    constants: ClassVar[tuple[str, ...]] = ("scene", "weights")
+    starts_ahead: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        position: float = 1.0,
+        tilt: float = np.pi,
+        velocity: float = 1.0,
+        rates: float = 2.0,
+        spin: float = 0.3,
+        bound: float = 10.0,
+        frame: str = "world",
+        weights: HoverReward | Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(frame)
+        self.weights = weights_of(HoverReward, weights)
+        for name, value in (("position", position), ("velocity", velocity), ("rates", rates)):
+            if not 0.0 <= value < np.inf:
+                raise ValueError(f"{name}: expected a finite number >= 0, got {value!r:.100}")
+        if not 0.0 <= tilt <= np.pi or not 0.0 <= spin <= 1.0 or not bound > 0.0:
+            raise ValueError(
+                "expected tilt in [0, pi], spin in [0, 1] and bound > 0, got "
+                f"{tilt!r:.50}, {spin!r:.50}, {bound!r:.50}"
+            )
+        self.position, self.tilt, self.velocity = position, tilt, velocity
+        self.rates, self.spin, self.bound = rates, spin, bound
+
+    def begin(self, fleet: Fleet, period: float, index: int) -> None:
+        """Stores the rotor speeds in hover."""
+        self._hover = fleet.rotor_speeds[:1].astype(np.float64)
+
+    def reset_state(self, draws: Draws) -> Mapping[str, Any]:
+        """Draws position, velocity, attitude, body rates and rotor speeds within the ranges."""
+        rotors = self._hover.shape[1]
+        return {
+            "position": draws.uniform(-self.position, self.position, 3),
+            "velocity": draws.uniform(-self.velocity, self.velocity, 3),
+            "attitude": draws.attitude(self.tilt),
+            "body_rates": draws.uniform(-self.rates, self.rates, 3),
+            "rotor_speeds": self._hover * draws.uniform(1.0 - self.spin, 1.0 + self.spin, rotors),
+        }
+
+    def update(self, state: State) -> None:
+        """Computes rewards and terminations."""
+        self._reward, self._terminated, self._distance = _core.judge_hover(
+            state.position,
+            state.attitude,
+            state.body_rates,
+            state.action,
+            state.previous_action,
+            self.weights.numbers(),
+            self.bound,
+        )
+
+    def info(self, state: State) -> Mapping[str, Any]:
+        """Returns the final distance [m]."""
+        return {"distance": self._distance}
+
+    def measures(self, result: Evaluation) -> dict[str, float]:
+        """Returns the episodes near the origin at the end, those lost, and the distance."""
+        settled = 100.0 * result.settled(RADIUS, SETTLED_SECONDS)
+        return {
+            f"within {RADIUS} m for the last {SETTLED_SECONDS:g} s [%]": settled,
+            **lost(result),
+            **final_distance(result),
+        }
+
+    def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
+        """Most episodes near the origin, then the smallest median distance."""
+        values = list(measured.values())
+        return values[0], -values[-1]
