@@ -237,7 +237,8 @@ def _missing_speeds(start: Mapping[str, Tensor]) -> ValueError:
 
 
 def _array(tensor: Tensor) -> Any:
-    return tensor.detach().double().cpu().numpy()
+    tensor = tensor.detach().cpu()
+    return (tensor if tensor.dtype == torch.float32 else tensor.double()).numpy()
 
 
 class _Call(NamedTuple):

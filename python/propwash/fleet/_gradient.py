@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,10 @@ class Requested:
 
     def split(self, rows: Array) -> dict[str, Array]:
         """Derivatives (n, k), by name in the shapes of the parameters."""
+        if not self.entries:
+            return {}
         widths = [int(np.prod(entry.shape, dtype=int)) for entry in self.entries.values()]
-        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1) if widths else []
+        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         return {
             name: part.reshape(len(rows), *entry.shape)
             for (name, entry), part in zip(self.entries.items(), parts, strict=True)
@@ -242,7 +245,7 @@ class ClosedLoop:
         """
         *parts, memory = cotangents
         state, before, commands, parameters = self._core.pull(step, parts, memory)
-        found = np.split(state, (3, 6, 10, 13), axis=1)
+        found = [state[:, a:b] for a, b in pairwise((0, 3, 6, 10, 13, state.shape[1]))]
         if begins:
             history = before[:, : self._core.widths()[1]].reshape(len(state), -1, self._rotors)
             found[4] += history.sum(axis=1)

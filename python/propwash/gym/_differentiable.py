@@ -1,4 +1,4 @@
-"""Observations, commands and rewards of tasks as differentiable functions of tensors."""
+"""Observations and rewards of tasks as differentiable functions of tensors."""
 
 from __future__ import annotations
 
@@ -18,123 +18,199 @@ from propwash.torch import Flight, FlightState
 
 
 class Window(NamedTuple):
-    """The states after T steps, tensors (T, n, …), and the task's numbers that rewards use."""
+    """The states before and after T steps, tensors (T + 1, n, …)."""
 
     position: Tensor
     velocity: Tensor
     attitude: Tensor
     body_rates: Tensor
     action: Tensor
-    previous_action: Tensor
-    context: tuple[Tensor, ...]
+    """The last action, in [-1, 1]."""
+    target: Tensor
+    """m, the task's target; 0 for the origin."""
+    target_velocity: Tensor
+    """m/s, of the target."""
 
 
 class DifferentiableTask:
-    """A task in the environments of an engine.
+    """A task in the environments of an engine; the engine's noise must be off.
 
-    Observations are those of Task.observation. Rewards are those of the task without the parts that
+    Observations are equal to Task.observation. Rewards are those of the task without the parts that
     have no derivative, such as the reward of a gate.
     """
 
     def __init__(self, engine: Engine) -> None:
         chosen = engine.settings
+        for name, wanted in (("action", "rate_thrust"), ("observation", "state"), ("noise", False)):
+            if (value := getattr(chosen, name)) != wanted:
+                raise ValueError(f"{name}: expected {wanted!r} for gradients, got {value!r}")
         self.engine, self.task, self.state = engine, engine.task, engine.state
-        for name, expected in (("action", "rate_thrust"), ("observation", "state")):
-            if getattr(chosen, name) != expected:
-                raise ValueError(
-                    f"{name}: expected {expected!r} for gradients, got {getattr(chosen, name)!r}"
-                )
-        if chosen.noise:
-            raise ValueError("noise: expected False for gradients, got True")
         self.flight = Flight(engine.fleet, kind=_core.RateThrust, substeps=chosen.substeps)
-        self._max_rates = torch.tensor(chosen.max_rates)
-        self._weight, self._reserve = thrust_range(engine.fleet)
-        self._rotation, self._offset = _quadratic_rotation()
+        weight, reserve = thrust_range(engine.fleet)
+        self._scale = torch.tensor([*chosen.max_rates, weight]), torch.tensor(reserve)
+        self._origin = torch.zeros(1, 3).expand(engine.size, 3)
 
-    def command(self, action: Tensor) -> dict[str, Tensor]:
-        """The command of actions (n, 4) in [-1, 1], as RateThrustActions."""
-        lever = action[:, 3]
-        thrust = self._weight + self._weight * lever + (self._reserve - self._weight) * lever.relu()
-        return {"rates": action[:, :3] * self._max_rates, "thrust": thrust}
+    def observe(self, state: FlightState, action: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns observations (n, k) after the last `action`, and target and its velocity (n, 3).
 
-    def observe(self, state: FlightState, action: Tensor) -> Tensor:
-        """The observations (n, k) after the last `action` (n, 4)."""
-        rotation = self.rotation(state.attitude)
-        target, extras = self.seen(state)
-        error = state.position if target is None else state.position - target
-        vectors = [error, state.velocity, *extras]
-        if self.task.frame == "body":
-            vectors = (torch.stack(vectors, 1) @ rotation).unbind(1)
-        first, more = vectors[:2], vectors[2:]
-        columns = [*first, rotation.flatten(1), state.body_rates, action, *more]
-        return torch.cat([*columns, *self.scaled(state)], 1)
-
-    def rotation(self, attitude: Tensor) -> Tensor:
-        """Rotation matrices (n, 3, 3) of attitudes (n, 4), body to world."""
-        products = (attitude[:, :, None] * attitude[:, None, :]).flatten(1)
-        return torch.addmm(self._offset, products, self._rotation).view(-1, 3, 3)
-
-    def step(self, state: FlightState, action: Tensor) -> tuple[FlightState, Tensor, Tensor]:
-        """Steps all environments. Returns the state, the exact rewards (n,) and whether the task
-        terminates the episodes (n,).
+        The task must have been updated to `state`.
         """
-        state = self.flight.step(state, self.command(action))
-        self.engine.state.steps += 1
+        target, velocity, vectors, scalars = self._seen(state.position)
+        vectors = torch.stack([state.position - target, state.velocity, *vectors], 1)
+        vectors, rotation = _Rotated.apply(  # type: ignore[no-untyped-call]
+            state.attitude, vectors, self.task.frame == "body"
+        )
+        flat = vectors.flatten(1)
+        columns = [flat[:, :6], rotation, state.body_rates, action, flat[:, 6:], *scalars]
+        return torch.cat(columns, 1), target, velocity
+
+    def step(self, state: FlightState, action: Tensor) -> tuple[FlightState, Any, Any]:
+        """Steps all environments with actions (n, 4) in [-1, 1].
+
+        Returns the state, the exact rewards (n,), and whether the task ends the episodes (n,).
+        """
+        rates, thrust = _RatesAndThrust.apply(action, *self._scale)  # type: ignore[no-untyped-call]
+        state = self.flight.step(state, {"rates": rates, "thrust": thrust})
+        self.state.steps += 1
         self.engine.update(action.detach().numpy())
-        reward, ended = (each(self.engine.state) for each in (self.task.reward, self.task.terminated))
-        return state, torch.from_numpy(np.array(reward)), torch.from_numpy(np.array(ended))
+        return state, self.task.reward(self.state), self.task.terminated(self.state)
 
-    def seen(self, state: FlightState) -> tuple[Tensor | None, list[Tensor]]:
-        """The target (n, 3), or None for the origin, and vectors (n, 3) in the world frame."""
-        return None, []
-
-    def scaled(self, state: FlightState) -> list[Tensor]:
-        """Further columns of the observation."""
-        return []
-
-    def context(self) -> tuple[Any, ...]:
-        """Arrays of the task, before a step, that rewards of the step use."""
-        return ()
+    def _seen(self, position: Tensor) -> tuple[Tensor, Tensor, list[Tensor], list[Tensor]]:
+        """Target and its velocity (n, 3); extras: vectors (n, 3) in the world frame, and others."""
+        return self._origin, self._origin, [], []
 
     def reward(self, window: Window) -> Tensor:
-        """The rewards (T, n)."""
+        """Returns the rewards (T, n)."""
         raise NotImplementedError
 
 
-def _quadratic_rotation() -> tuple[Tensor, Tensor]:
-    """A (16, 9) and b (9) with which A' vec(q q') + b is a rotation matrix, row by row."""
-    matrix, (w, x, y, z) = torch.zeros(4, 4, 3, 3), range(4)
-    for row, column, one, other, sign in (
-        (0, 1, x, y, -1), (0, 2, x, z, 1), (1, 2, y, z, -1),
-    ):  # fmt: skip
-        scalar = ({x, y, z} - {one, other}).pop()
-        matrix[one, other, row, column] = matrix[one, other, column, row] = 2.0
-        matrix[w, scalar, row, column], matrix[w, scalar, column, row] = 2.0 * sign, -2.0 * sign
-    for k in range(3):
-        for axis in (x, y, z):
-            if axis != k + 1:
-                matrix[axis, axis, k, k] = -2.0
-    return matrix.view(16, 9), torch.eye(3).view(9)
+class _Rotated(torch.autograd.Function):
+    """Vectors (n, k, 3) in the world frame or, `in_body`, the body frame; and rotation matrices
+    (n, 9), body to world, of attitudes (n, 4).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, attitude: Tensor, vectors: Tensor, in_body: bool
+    ) -> tuple[Tensor, Tensor]:
+        products = (attitude[:, :, None] * attitude[:, None, :]).flatten(1)
+        rotation = torch.addmm(_OFFSET, products, _PRODUCTS)
+        ctx.save_for_backward(attitude, vectors, rotation)
+        ctx.in_body = in_body
+        return vectors @ rotation.view(-1, 3, 3) if in_body else vectors.clone(), rotation
+
+    @staticmethod
+    def backward(ctx: Any, of_vectors: Tensor, of_rotation: Tensor) -> tuple[Tensor | None, ...]:
+        attitude, vectors, rotation = ctx.saved_tensors
+        if ctx.in_body:
+            of_rotation = of_rotation + (vectors.mT @ of_vectors).flatten(1)
+            of_vectors = of_vectors @ rotation.view(-1, 3, 3).mT
+        of_products = (of_rotation @ _PRODUCTS.T).view(-1, 4, 4)
+        return ((of_products + of_products.mT) @ attitude[:, :, None])[:, :, 0], of_vectors, None
 
 
-def _distance(vector: Tensor) -> Tensor:
+def _products() -> Tensor:
+    """A (16, 9): a rotation matrix, row by row, is 1 + vec(q q') A."""
+    matrix = torch.zeros(4, 4, 3, 3)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        matrix[j + 1, j + 1, i, i] = matrix[k + 1, k + 1, i, i] = -2.0
+        matrix[i + 1, j + 1, i, j] = matrix[i + 1, j + 1, j, i] = 2.0
+        matrix[0, k + 1, i, j], matrix[0, k + 1, j, i] = -2.0, 2.0
+    return matrix.view(16, 9)
+
+
+_PRODUCTS, _OFFSET = _products(), torch.eye(3).flatten()
+
+
+class _RatesAndThrust(torch.autograd.Function):
+    """Body rates (n, 3) and thrust (n,) of actions (n, 4), as RateThrustActions."""
+
+    @staticmethod
+    def forward(ctx: Any, action: Tensor, scale: Tensor, reserve: Tensor) -> tuple[Tensor, Tensor]:
+        lever, weight = action[:, 3], scale[3]
+        ctx.save_for_backward(scale, slope := torch.where(lever > 0.0, reserve, weight))
+        return action[:, :3] * scale[:3], weight + lever * slope
+
+    @staticmethod
+    def backward(ctx: Any, rates: Tensor, thrust: Tensor) -> tuple[Tensor | None, ...]:
+        scale, slope = ctx.saved_tensors
+        return torch.cat([rates * scale[:3], (thrust * slope)[:, None]], 1), None, None
+
+
+def _norm(vector: Tensor) -> Tensor:
     return torch.linalg.vector_norm(vector, dim=-1)
 
 
-def _change(window: Window) -> Tensor:
-    return (window.action - window.previous_action).square().sum(-1)
+def _effort(window: Window, weights: Any) -> Tensor:
+    """The costs of body rates and of changes of action."""
+    change = window.action[1:] - window.action[:-1]
+    rates = window.body_rates[1:].square().sum(-1)
+    return weights.body_rates * rates + weights.action_change * change.square().sum(-1)
 
 
 class DifferentiableHover(DifferentiableTask):
     """Hover."""
 
     def reward(self, window: Window) -> Tensor:
-        """As in HoverReward."""
+        """Returns HoverReward."""
         w = self.task.weights
-        upright = 1.0 - 2.0 * window.attitude[..., 1:3].square().sum(-1)
-        return (
-            w.position / (_distance(window.position) / w.position_scale + 1.0)
-            + w.upright * upright
-            - w.body_rates * window.body_rates.square().sum(-1)
-            - w.action_change * _change(window)
+        upright = 1.0 - 2.0 * window.attitude[1:, :, 1:3].square().sum(-1)
+        near = w.position / (_norm(window.position[1:]) / w.position_scale + 1.0)
+        return near + w.upright * upright - _effort(window, w)
+
+
+class DifferentiableTrack(DifferentiableTask):
+    """Track."""
+
+    def _seen(self, position: Tensor) -> tuple[Tensor, Tensor, list[Tensor], list[Tensor]]:
+        task, state = self.task, self.state
+        target, velocity = (torch.from_numpy(each) for each in task.reference(state))
+        preview = torch.from_numpy(task.look_ahead(state, np.zeros_like(state.position)))
+        ahead = [preview[:, k : k + 3] - position for k in (3, 6, 9)]
+        return target, velocity, [velocity, *ahead], []
+
+    def reward(self, window: Window) -> Tensor:
+        """Returns TrackReward."""
+        w, (position, velocity, *_, target, pace) = self.task.weights, (each[1:] for each in window)
+        near = w.position / (_norm(position - target) / w.position_scale + 1.0)
+        return near - w.velocity * _norm(velocity - pace) - _effort(window, w)
+
+
+class DifferentiableRace(DifferentiableTask):
+    """Race. Its rewards do not contain those of gates and failures."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        rotation = np.stack([each.rotation for each in self.task.courses]).astype(np.float32)
+        self._axes = torch.from_numpy(rotation)
+
+    def _seen(self, position: Tensor) -> tuple[Tensor, Tensor, list[Tensor], list[Tensor]]:
+        task = self.task
+        target, seen, _ = map(torch.from_numpy, task.look(np.zeros_like(self.state.position)))
+        along, following, along_it = seen[:, :3], seen[:, 3:6], seen[:, 6:9]
+        number = torch.from_numpy(np.minimum(task.next, task.count - 1))
+        away = position - target
+        distance = _norm(away)[:, None]
+        at_gate = (away[:, None] @ self._axes[torch.from_numpy(task.course), number])[:, 0]
+        vectors = [along, following - position, along_it, away / (distance + 1e-3)]
+        return target, self._origin, vectors, [torch.asinh(at_gate), torch.log(distance + 0.1)]
+
+    def reward(self, window: Window) -> Tensor:
+        """Returns the progress and the cost of body rates of RaceReward."""
+        w, gate = self.task.weights, window.target[:-1]
+        progress = _norm(window.position[:-1] - gate) - _norm(window.position[1:] - gate)
+        return w.progress * progress - w.body_rates * window.body_rates[1:].square().sum(-1)
+
+
+_TASKS = {Hover: DifferentiableHover, Track: DifferentiableTrack, Race: DifferentiableRace}
+
+
+def differentiable(engine: Engine) -> DifferentiableTask:
+    """Returns the task of an engine with gradients. Raises ValueError for other tasks."""
+    kind = _TASKS.get(type(engine.task))
+    if kind is None:
+        raise ValueError(
+            f"task: expected {', '.join(each.__name__ for each in _TASKS)} for gradients, got "
+            f"{type(engine.task).__name__}"
         )
+    return kind(engine)
