@@ -41,7 +41,7 @@ class Args:
 
     num_steps: int = 24  # steps of each environment in a window
     learning_rate: float = 8e-3  # initial value of actor and critic
-    decay_iterations: int = 120  # iterations until the learning rate is a tenth of that
+    decay_iterations: int = 80  # iterations until the learning rate is a tenth of that
     critic_epochs: int = 4  # passes of the critic over a window
     target_rate: float = 0.3  # by which the target critic follows the critic
     gamma: float = 0.95  # discount factor per step
@@ -82,6 +82,17 @@ class _Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return nn.functional.linear(x, self.weight, self.bias)
+
+
+def td_lambda(
+    rewards: Tensor, values: Tensor, ended: Tensor, gamma: float, decay: float
+) -> Tensor:
+    """Returns the targets (T, n) of values (T + 1, n), TD(decay)."""
+    targets, target = torch.zeros_like(rewards), values[-1]
+    for t in reversed(range(len(rewards))):
+        ahead = (1.0 - decay) * values[t + 1] + decay * target
+        targets[t] = target = rewards[t] + gamma * (1.0 - ended[t]) * ahead
+    return targets
 
 
 class SHAC:
@@ -195,12 +206,7 @@ class SHAC:
         with torch.no_grad():
             x = self.agent.normalise(flown.observations)
             values = self.target(x).squeeze(-1)
-            targets, advantage = torch.zeros_like(rewards), torch.zeros_like(rewards[0])
-            for t in reversed(range(args.num_steps)):
-                ahead = args.gamma * (1.0 - flown.ended[t])
-                advantage = rewards[t] + ahead * (values[t + 1] + args.gae_lambda * advantage)
-                advantage -= values[t]
-                targets[t] = advantage + values[t]
+            targets = td_lambda(rewards, values, flown.ended, args.gamma, args.gae_lambda)
             live = flown.live[:-1].flatten().nonzero().squeeze(1)
             x, targets = (part.flatten(0, 1)[live] for part in (x[:-1], targets))
         for _ in range(args.critic_epochs):
@@ -236,7 +242,7 @@ def main() -> None:
     """Learns to hover, and evaluates the policy in 1000 new episodes."""
     parser = argparse.ArgumentParser(description="learn to hover with SHAC")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=float, default=1.5e5, help="total environment steps")
+    parser.add_argument("--steps", type=float, default=1.2e5, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
     shac = SHAC(pg.make_vec(pg.Hover, 64, copy=False, **HOVER, **COARSE), Args(), options.seed)
