@@ -158,7 +158,7 @@ class PyFlight {
  public:
   using Rows = typename PyFleet<T>::Rows;
   using Array = py::array_t<double, py::array::c_style>;
-  using Cotangents = std::array<std::optional<Array>, 5>;
+  using Cotangents = std::vector<std::optional<Array>>;
 
   /// A command with the traces that it was flown with.
   struct Step {
@@ -217,7 +217,8 @@ class PyFlight {
           command = zeros(gradient.command_width()), parameters = zeros(gradient.parameter_width());
     if (memory) std::copy_n(memory->data(), before.size(), before.mutable_data());
     const auto data = [&](std::size_t k) {
-      return cotangents[k] ? cotangents[k]->data() : nullptr;
+      const auto& rows = cotangents.at(k);
+      return rows ? rows->data() : nullptr;
     };
     const FleetRecord<const double> from{data(0), data(1), data(2), data(3), data(4)};
     const FleetVariables<double> to{command.mutable_data(), state.mutable_data(), nullptr,

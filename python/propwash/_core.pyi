@@ -508,7 +508,7 @@ class FlightFloat32:
     def pull(
         self,
         step: FlightFloat32.Step,
-        cotangents: Annotated[Sequence[ArrayLike | None], "FixedSize(5)"],
+        cotangents: Sequence[ArrayLike | None],
         memory: ArrayLike | None,
     ) -> tuple: ...
     def step(self, command: Any) -> tuple: ...
@@ -523,7 +523,7 @@ class FlightFloat64:
     def pull(
         self,
         step: FlightFloat64.Step,
-        cotangents: Annotated[Sequence[ArrayLike | None], "FixedSize(5)"],
+        cotangents: Sequence[ArrayLike | None],
         memory: ArrayLike | None,
     ) -> tuple: ...
     def step(self, command: Any) -> tuple: ...

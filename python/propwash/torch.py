@@ -209,9 +209,13 @@ class _Step(torch.autograd.Function):
             ctx.taken, ctx.command, arrays, begins=ctx.begins
         )
         found = [*state, memory, *(named[name] for name in ctx.names), *parameters.values()]
-        return None, None, *(
-            torch.from_numpy(_summed(rows, tuple(shape))).to(dtype=dtype, device=device)
-            for rows, (shape, dtype, device) in zip(found, ctx.like, strict=True)
+        return (
+            None,
+            None,
+            *(
+                torch.from_numpy(_summed(rows, tuple(shape))).to(dtype=dtype, device=device)
+                for rows, (shape, dtype, device) in zip(found, ctx.like, strict=True)
+            ),
         )
 
 

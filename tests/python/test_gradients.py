@@ -668,12 +668,13 @@ def test_a_flight_follows_changes_of_its_fleet() -> None:
     flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
     before = slopes(flight, parts)
     assert torch.equal(slopes(flight, parts), before)
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: fleet.set_parameters(mass=1.3),
         lambda: fleet.set_wind([3.0, 0.0, 1.0]),
         lambda: fleet.set_external_wrench([0.0, 0.0, 1.0], [0.0, 0.0, 0.0]),
         lambda: fleet.set_rotor_effectiveness(np.full(4, 0.9)),
-    ):
+    ]
+    for change in changes:
         change()
         after = slopes(flight, parts)
         assert not torch.equal(after, before)

@@ -30,8 +30,8 @@ def _one_thread() -> Any:
 
 
 def small(seed: int = 1, envs: int = 32) -> shac.SHAC:
-    envs = pg.make_vec(pg.Hover, envs, copy=False, **HOVER, **shac.COARSE)
-    return shac.SHAC(envs, SMALL, seed)
+    made = pg.make_vec(pg.Hover, envs, copy=False, **HOVER, **shac.COARSE)
+    return shac.SHAC(made, SMALL, seed)
 
 
 def weights(trained: shac.SHAC) -> list[Any]:
@@ -106,6 +106,8 @@ def test_steps_equal_those_of_the_environments() -> None:
 def test_custom_functions_have_the_derivatives_of_differences(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    rotated: Any = gradients._Rotated.apply
+    commanded: Any = gradients._RatesAndThrust.apply
     for name in ("_PRODUCTS", "_OFFSET"):
         monkeypatch.setattr(gradients, name, getattr(gradients, name).double())
     generator = torch.Generator().manual_seed(4)
@@ -115,12 +117,10 @@ def test_custom_functions_have_the_derivatives_of_differences(
 
     for in_body in (False, True):
         assert torch.autograd.gradcheck(
-            lambda q, v, b=in_body: gradients._Rotated.apply(q, v, b), (drawn(3, 4), drawn(3, 5, 3))
+            lambda q, v, b=in_body: rotated(q, v, b), (drawn(3, 4), drawn(3, 5, 3))
         )
     scale, reserve = torch.rand(4).double() + 1.0, torch.tensor(3.0).double()
-    assert torch.autograd.gradcheck(
-        lambda a: gradients._RatesAndThrust.apply(a, scale, reserve), (drawn(5, 4),)
-    )
+    assert torch.autograd.gradcheck(lambda a: commanded(a, scale, reserve), (drawn(5, 4),))
 
 
 def test_gradients_of_observations_equal_differences() -> None:
@@ -171,8 +171,9 @@ def test_the_actor_ignores_what_follows_the_end_of_an_episode() -> None:
     flown.window.position.retain_grad()
     live = torch.cat([flown.live[:2], torch.zeros_like(flown.live[2:])])
     trained.update_actor(flown._replace(live=live))
-    assert flown.window.position.grad[1:3].any()
-    assert not flown.window.position.grad[3:].any()
+    slopes: Any = flown.window.position.grad
+    assert slopes[1:3].any()
+    assert not slopes[3:].any()
 
 
 def test_resuming_is_bit_identical(tmp_path: Path) -> None:
@@ -202,12 +203,13 @@ def test_hover_is_learnt_in_a_hundred_thousand_steps() -> None:
 
 
 def test_what_has_no_gradients_is_refused() -> None:
-    for kind, options, message in [
+    cases: list[tuple[type[pg.Task], dict[str, Any], str]] = [
         (pg.Hover, {"noise": True}, "noise: expected False"),
         (pg.Hover, {"action": "velocity"}, "action: expected 'rate_thrust'"),
         (pg.Hover, {"observation": "sensors"}, "observation: expected 'state'"),
         (pg.Land, {}, "task: expected Hover, Track, Race for gradients, got Land"),
-    ]:
+    ]
+    for kind, options, message in cases:
         envs = pg.make_vec(kind, 2, **{"noise": False, **options})
         with pytest.raises(ValueError, match=message):
             shac.SHAC(envs, SMALL, 1)

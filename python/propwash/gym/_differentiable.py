@@ -44,7 +44,8 @@ class DifferentiableTask:
         for name, wanted in (("action", "rate_thrust"), ("observation", "state"), ("noise", False)):
             if (value := getattr(chosen, name)) != wanted:
                 raise ValueError(f"{name}: expected {wanted!r} for gradients, got {value!r}")
-        self.engine, self.task, self.state = engine, engine.task, engine.state
+        self.task: Any = engine.task
+        self.engine, self.state = engine, engine.state
         self.flight = Flight(engine.fleet, kind=_core.RateThrust, substeps=chosen.substeps)
         weight, reserve = thrust_range(engine.fleet)
         self._scale = torch.tensor([*chosen.max_rates, weight]), torch.tensor(reserve)
@@ -56,11 +57,11 @@ class DifferentiableTask:
         The task must have been updated to `state`.
         """
         target, velocity, vectors, scalars = self._seen(state.position)
-        vectors = torch.stack([state.position - target, state.velocity, *vectors], 1)
-        vectors, rotation = _Rotated.apply(  # type: ignore[no-untyped-call]
-            state.attitude, vectors, self.task.frame == "body"
+        stacked = torch.stack([state.position - target, state.velocity, *vectors], 1)
+        rotated, rotation = _Rotated.apply(  # type: ignore[no-untyped-call]
+            state.attitude, stacked, self.task.frame == "body"
         )
-        flat = vectors.flatten(1)
+        flat = rotated.flatten(1)
         columns = [flat[:, :6], rotation, state.body_rates, action, flat[:, 6:], *scalars]
         return torch.cat(columns, 1), target, velocity
 
@@ -79,7 +80,7 @@ class DifferentiableTask:
         """Target and its velocity (n, 3); extras: vectors (n, 3) in the world frame, and others."""
         return self._origin, self._origin, [], []
 
-    def reward(self, window: Window) -> Tensor:
+    def reward(self, window: Window) -> Any:
         """Returns the rewards (T, n)."""
         raise NotImplementedError
 
@@ -138,10 +139,11 @@ class _RatesAndThrust(torch.autograd.Function):
 
 
 def _norm(vector: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(vector, dim=-1)
+    norm: Tensor = torch.linalg.vector_norm(vector, dim=-1)
+    return norm
 
 
-def _effort(window: Window, weights: Any) -> Tensor:
+def _effort(window: Window, weights: Any) -> Any:
     """The costs of body rates and of changes of action."""
     change = window.action[1:] - window.action[:-1]
     rates = window.body_rates[1:].square().sum(-1)
@@ -151,7 +153,7 @@ def _effort(window: Window, weights: Any) -> Tensor:
 class DifferentiableHover(DifferentiableTask):
     """Hover."""
 
-    def reward(self, window: Window) -> Tensor:
+    def reward(self, window: Window) -> Any:
         """Returns HoverReward."""
         w = self.task.weights
         upright = 1.0 - 2.0 * window.attitude[1:, :, 1:3].square().sum(-1)
@@ -169,7 +171,7 @@ class DifferentiableTrack(DifferentiableTask):
         ahead = [preview[:, k : k + 3] - position for k in (3, 6, 9)]
         return target, velocity, [velocity, *ahead], []
 
-    def reward(self, window: Window) -> Tensor:
+    def reward(self, window: Window) -> Any:
         """Returns TrackReward."""
         w, (position, velocity, *_, target, pace) = self.task.weights, (each[1:] for each in window)
         near = w.position / (_norm(position - target) / w.position_scale + 1.0)
@@ -195,7 +197,7 @@ class DifferentiableRace(DifferentiableTask):
         vectors = [along, following - position, along_it, away / (distance + 1e-3)]
         return target, self._origin, vectors, [torch.asinh(at_gate), torch.log(distance + 0.1)]
 
-    def reward(self, window: Window) -> Tensor:
+    def reward(self, window: Window) -> Any:
         """Returns the progress and the cost of body rates of RaceReward."""
         w, gate = self.task.weights, window.target[:-1]
         progress = _norm(window.position[:-1] - gate) - _norm(window.position[1:] - gate)

@@ -14,14 +14,15 @@ import argparse
 import copy
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import propwash.gym as pg
+from propwash.gym import ppo
 from propwash.gym.evaluation import evaluate
-from propwash.gym.ppo import HOVER, STATE, Agent
 
 try:
     import torch
@@ -51,42 +52,23 @@ class Args:
     saturation: float = 0.1  # cost of the squared excess of mean actions over 1
     hidden: int = 64  # width of the two layers of actor and critic
     init_std: float = 0.1  # initial standard deviation of the actions, decreases as learning_rate
-    columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
+    columns: tuple[int, ...] = ppo.STATE  # observation columns that the agent uses; (): all
     scale_iterations: int = 5  # iterations that update the observations' mean and variance
     restart_every: int = 20  # iterations between restarts of all episodes, see SHAC.state_dict
 
 
 class Flown(NamedTuple):
-    """A window of T steps of n environments."""
+    """A window of T steps of n environments; the first three have gradients."""
 
     window: Window
-    """With gradients."""
-    observations: Tensor
-    """(T + 1, n, k), with gradients."""
-    means: Tensor
-    """(T, n, A) mean actions, with gradients."""
-    rewards: Tensor
-    """(T, n), exact."""
-    ended: Tensor
-    """(T, n) 1 where the task ended the episode."""
-    live: Tensor
-    """(T + 1, n) 1 until the episode ended; the rest of the window is not used."""
+    observations: Tensor  # (T + 1, n, k)
+    means: Tensor  # (T, n, A) mean actions
+    rewards: Tensor  # (T, n) exact
+    ended: Tensor  # (T, n) 1 where the task ended the episode
+    live: Tensor  # (T + 1, n) 1 until then; the rest of the window is not used
 
 
-class _Linear(nn.Module):
-    """A linear layer whose weights have a graph."""
-
-    def __init__(self, weight: Tensor, bias: Tensor) -> None:
-        super().__init__()
-        self.weight, self.bias = weight, bias
-
-    def forward(self, x: Tensor) -> Tensor:
-        return nn.functional.linear(x, self.weight, self.bias)
-
-
-def td_lambda(
-    rewards: Tensor, values: Tensor, ended: Tensor, gamma: float, decay: float
-) -> Tensor:
+def td_lambda(rewards: Tensor, values: Tensor, ended: Tensor, gamma: float, decay: float) -> Tensor:
     """Returns the targets (T, n) of values (T + 1, n), TD(decay)."""
     targets, target = torch.zeros_like(rewards), values[-1]
     for t in reversed(range(len(rewards))):
@@ -108,12 +90,14 @@ class SHAC:
         self.task = differentiable(self.engine)
         self.generator = torch.Generator().manual_seed(seed)
         width = math.prod(envs.single_observation_space.shape or ())
-        self.agent = Agent(width, self.engine.actions.size, args, self.generator)
+        network = ppo.Args(hidden=args.hidden, columns=args.columns)
+        self.agent = ppo.Agent(width, self.engine.actions.size, network, self.generator)
         self.target = copy.deepcopy(self.agent.critic).requires_grad_(False)
         parts = self.agent.actor, self.agent.critic
         groups = [{"params": list(part.parameters())} for part in parts]
         self.optimizer = torch.optim.Adam(groups, betas=(0.7, 0.95), fused=True)
         self.iteration, self.global_step = 0, 0
+        self.limit = self.engine.limit or 2**31  # steps of an episode
         self.age = np.zeros(envs.num_envs, dtype=np.int64)  # steps since the start of the episode
         self.action = torch.zeros(envs.num_envs, self.engine.actions.size)
 
@@ -147,7 +131,8 @@ class SHAC:
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(flown.observations[:-1].detach().flatten(0, 1))
         self.finish(flown)
-        self.iteration, self.global_step = self.iteration + 1, self.global_step + flown.rewards.numel()
+        self.iteration += 1
+        self.global_step += flown.rewards.numel()
         live = flown.live[:-1]
         return {"reward": float((flown.rewards * live).sum() / live.sum()), **statistics}
 
@@ -156,17 +141,18 @@ class SHAC:
         seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
         self.engine.seed(int(seed[0]))
         self.engine.restart(np.ones(self.engine.size, dtype=np.bool_))
-        windows = max(1, self.engine.limit // self.args.num_steps)
+        windows = max(1, self.limit // self.args.num_steps)
         self.age = np.arange(self.engine.size) % windows * self.args.num_steps
         self.action.zero_()
 
-    def actor(self) -> nn.Sequential:
+    def actor(self) -> Callable[[Tensor], Tensor]:
         """Returns the actor as a function of observations, with their scale in its first layer."""
-        agent, (first, *others) = self.agent, self.agent.actor
-        slopes = first.weight * torch.rsqrt(agent.var + 1e-8)
+        agent: Any = self.agent
+        slopes = agent.actor[0].weight * torch.rsqrt(agent.var + 1e-8)
+        bias = agent.actor[0].bias - slopes @ agent.mean
         weight = slopes.new_zeros(len(slopes), agent.observation_size)
         weight = weight.index_copy(1, agent.columns, slopes)
-        return nn.Sequential(_Linear(weight, first.bias - slopes @ agent.mean), *others)
+        return lambda x: agent.actor[1:](nn.functional.linear(x, weight, bias))
 
     def fly(self, std: float) -> Flown:
         """Flies a window from the present states, which are constants."""
@@ -213,11 +199,13 @@ class SHAC:
             loss = (self.agent.critic(x).squeeze(-1) - targets).square().mean()
             self.learn(loss, self.agent.critic)
         with torch.no_grad():
-            for slow, fast in zip(self.target.parameters(), self.agent.critic.parameters(), strict=True):
+            for slow, fast in zip(
+                self.target.parameters(), self.agent.critic.parameters(), strict=True
+            ):
                 slow.lerp_(fast, args.target_rate)
         return {"value_loss": loss.item(), "lr": self.optimizer.param_groups[0]["lr"]}
 
-    def learn(self, loss: Tensor, part: nn.Module) -> float:
+    def learn(self, loss: Any, part: nn.Module) -> float:
         """Makes one optimiser step of a part of the agent; returns the norm of the gradient."""
         self.optimizer.zero_grad()
         loss.backward()
@@ -230,7 +218,9 @@ class SHAC:
     def finish(self, flown: Flown) -> None:
         """Begins new episodes where the last ones have ended."""
         self.age += self.args.num_steps
-        done = (flown.live[-1] == 0.0).numpy() | (self.age + self.args.num_steps > self.engine.limit)
+        done = (flown.live[-1] == 0.0).numpy() | (
+            self.age + self.args.num_steps > self.engine.limit
+        )
         self.action = flown.window.action[-1].detach()
         if done.any():
             self.engine.restart(done)
@@ -245,13 +235,13 @@ def main() -> None:
     parser.add_argument("--steps", type=float, default=1.2e5, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
-    shac = SHAC(pg.make_vec(pg.Hover, 64, copy=False, **HOVER, **COARSE), Args(), options.seed)
+    shac = SHAC(pg.make_vec(pg.Hover, 64, copy=False, **ppo.HOVER, **COARSE), Args(), options.seed)
     while shac.global_step < options.steps:
         statistics = shac.iterate()
         if shac.iteration % 10 == 0:
             numbers = "  ".join(f"{name} {value:.3g}" for name, value in statistics.items())
             print(f"{time.perf_counter() - start:5.1f} s {shac.global_step:9,} steps  {numbers}")
-    envs = pg.make_vec(pg.Hover, 1000, copy=False, **HOVER)
+    envs = pg.make_vec(pg.Hover, 1000, copy=False, **ppo.HOVER)
     result = evaluate(shac.agent.act, envs, options.seed)
     print(f"within 0.1 m for the last 2 of 5 s: {result.settled(0.1, 2.0):.1%} of 1000 episodes")
 
