@@ -1,7 +1,8 @@
 """The time of environments relative to the bare fleet: one core, ratios within one run.
 
 Rounds of the fleet's step and of the environments' alternate, so that changes of the clock affect
-both; the best of each counts. `--profile` prints the functions with the most time.
+both; the best of each counts. `--profile` prints the functions with the most time, `--depth` the
+steps per second with depth images as observations.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import propwash.gym as pg
+from propwash.world import Scene
 
 
 class Spin(pg.Task):
@@ -35,6 +37,21 @@ class Spin(pg.Task):
         return np.abs(state.position).max(axis=1) > 3
 
 
+class Warehouse(Spin):
+    """The same in a warehouse of 400 boxes."""
+
+    scene = Scene.load("warehouse")
+
+    def reset_state(self, draws: pg.Draws) -> dict[str, Any]:
+        """Starts anywhere between the racks, with any heading."""
+        place = draws.uniform([-12.0, -8.0, 0.5], [12.0, 8.0, 4.0], 3)
+        return {"position": place, "attitude": draws.attitude(tilt=0.2)}
+
+    def terminated(self, state: pg.State) -> Any:
+        """Never ends an episode."""
+        return np.zeros(state.size, dtype=np.bool_)
+
+
 TASKS: dict[str, type[pg.Task]] = {
     "hover": pg.Hover,
     "track": pg.Track,
@@ -44,12 +61,14 @@ TASKS: dict[str, type[pg.Task]] = {
 }
 
 
-def seconds(work: Callable[[], Any], calls: int) -> float:
+def seconds(
+    work: Callable[[], Any], calls: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """The time of one call."""
-    began = time.perf_counter()
+    began = clock()
     for _ in range(calls):
         work()
-    return (time.perf_counter() - began) / calls
+    return (clock() - began) / calls
 
 
 def policy(env: Any) -> Any:
@@ -94,6 +113,22 @@ def single(name: str, rounds: int) -> None:
     print(f"{name:6s} single environment {1e6 * took:.1f} us per step")
 
 
+def depth(kind: type[pg.Task], n: int, rounds: int) -> None:
+    """Steps with depth images in CPU time, and images alone: the difference to steps without."""
+    size, clock = (32, 24), time.process_time
+    env = pg.make_vec(kind, n, observation="depth", depth_size=size)
+    plain = pg.make_vec(kind, n)
+    actions = policy(env)
+    env.reset(seed=1)
+    plain.reset(seed=1)
+    steps = min(seconds(lambda: env.step(actions), 5, clock) for _ in range(rounds))
+    images = steps - min(seconds(lambda: plain.step(actions), 5, clock) for _ in range(rounds))
+    print(
+        f"{kind.__name__:9s} n={n:<6d} depth {size[0]} x {size[1]}: {n / steps:9,.0f} steps/s, "
+        f"{n / images:9,.0f} images/s"
+    )
+
+
 def profile(name: str, n: int) -> None:
     """Prints the functions with the most exclusive time in a step."""
     import cProfile
@@ -116,7 +151,12 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--randomize", action="store_true", help="mass and thrust, by 20 %%")
+    parser.add_argument("--depth", action="store_true", help="depth images instead of tasks")
     chosen = parser.parse_args()
+    for kind in (pg.Race, Warehouse) if chosen.depth else ():
+        depth(kind, chosen.envs, chosen.rounds)
+    if chosen.depth:
+        return
     for name in chosen.tasks:
         if chosen.profile:
             profile(name, chosen.envs)

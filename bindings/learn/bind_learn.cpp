@@ -112,7 +112,7 @@ py::array_t<float> rotations(const Floats& attitude) {
 }
 
 /// The task-independent part of a step: termination, truncation and checks of all environments.
-py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended,
+py::tuple conclude(const std::vector<Floats>& seen, const Floats& reward, const Truths& ended,
                    const std::optional<Truths>& diverged, const InputArray<std::int32_t>& steps,
                    std::int32_t limit, const std::optional<Truths>& pending) {
   const std::size_t n = steps.size();
@@ -145,8 +145,10 @@ py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended
     cut[i] = false;
   }
   const bool any = std::find(last, last + n, true) != last + n;
-  const bool fine = first_not_finite(to, static_cast<py::ssize_t>(n)) < 0 &&
-                    first_not_finite(seen.data(), seen.array().size()) < 0;
+  bool fine = first_not_finite(to, static_cast<py::ssize_t>(n)) < 0;
+  for (const auto& array : seen) {
+    fine = fine && first_not_finite(array.data(), array.array().size()) < 0;
+  }
   return py::make_tuple(rewards, terminated, truncated, done, any, fine);
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gym_helpers import adapter
 from helpers import code_blocks, run_in_order
 
 pytest.importorskip("gymnasium")
@@ -35,14 +36,6 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.manual_seed(0)
     yield
     torch.set_num_threads(before)
-
-
-def adapter(name: str, kind: str) -> Any:
-    """The adapter class; skips if its library is missing, and ignores warnings of imports."""
-    pytest.importorskip(name)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return getattr(importlib.import_module(f"propwash.gym.adapters.{name}"), kind)
 
 
 class Reference:

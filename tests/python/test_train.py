@@ -66,7 +66,7 @@ def weights(trained: ppo.PPO) -> list[Any]:
 
 def test_the_trainer_is_one_short_file() -> None:
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
-    assert len(lines) < 250
+    assert len(lines) < 300
     if EXAMPLE.parent.is_dir():
         assert EXAMPLE.read_text(encoding="utf-8").splitlines() == lines
 
@@ -440,7 +440,9 @@ def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
     model = onnx.load(file)
     model.metadata_props[0].value = '{"task": "swim", "options": {}}'
     onnx.save(model, file)
-    with pytest.raises(ValueError, match="task: expected one of hover, track, race, land, .* got 'swim'"):
+    with pytest.raises(
+        ValueError, match="task: expected one of hover, track, race, land, .* got 'swim'"
+    ):
         policy.Policy.load(file)
     del model.metadata_props[:]
     onnx.save(model, file)

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -27,8 +28,9 @@ class Training:
     """One run of the command.
 
     Args:
-        settings: task, seed and threads; changes and set, the values of --option and --set in JSON.
-        options: out, steps, seconds, every, full and viz of the command.
+        settings: task, seed, threads and ray (workers, 0: none); changes and set, the values of
+            --option and --set in JSON.
+        options: out, steps, seconds, every, full, viz and ray_address of the command.
         checkpoint: Result of read_checkpoint to continue from.
     """
 
@@ -64,10 +66,17 @@ class Training:
         recipe = recipes.with_settings(recipe, changed)
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
-        envs = self.description.make_vec(
-            recipe.num_envs, **common, **_merged(recipe.training, others)
-        )
-        self.learner = ppo.PPO(envs, recipe.args, self.seed)
+        different = _merged(recipe.training, others)
+        make: Any = partial(self.description.make_vec, **common, **different)
+        if workers := settings["ray"]:
+            from propwash.gym import ray_ppo
+
+            ray_ppo.connect(options.ray_address, workers * threads)
+            self.learner: ppo.PPO = ray_ppo.RayPPO(
+                make, recipe.num_envs, recipe.args, self.seed, workers=workers, threads=threads
+            )
+        else:
+            self.learner = ppo.PPO(make(recipe.num_envs), recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -236,6 +245,8 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
+        if (ledger := getattr(self.learner, "ledger", None)) is not None:
+            print(f"  ray           {ledger}")
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")
@@ -256,7 +267,9 @@ def _merged(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
 
 def _check_columns(columns: tuple[int, ...], envs: Any) -> None:
     """Raises ValueError for columns that the observation does not have."""
-    width = math.prod(envs.single_observation_space.shape or ())
+    from gymnasium.spaces.utils import flatdim
+
+    width = flatdim(envs.single_observation_space)
     if columns and max(columns) >= width:
         raise ValueError(
             f"columns: expected numbers below {width}, the width of the observation, got "

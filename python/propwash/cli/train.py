@@ -22,6 +22,7 @@ from propwash.cli._training import CHECKPOINT, FLIGHT, Training
 from propwash.cli.fly import changes
 
 SEEDS = "seeds.png"
+MAX_WORKERS = 10_000
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
 
@@ -36,7 +37,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
     parser.add_argument(
         "--observation",
-        choices=("state", "sensors"),
+        choices=("state", "sensors", "depth"),
         help="what the policy observes (default: by task; docs/gym.md)",
     )
     parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
@@ -48,6 +49,10 @@ def add_parser(commands: Any) -> None:
         "--seconds", type=float, default=math.inf, help="time limit of training (default: none)"
     )
     parser.add_argument("--threads", type=int, help="threads of the training (default: 1)")
+    parser.add_argument("--ray", type=int, metavar="N", help="simulate in N workers of Ray")
+    parser.add_argument(
+        "--ray-address", metavar="A", help="a running cluster, or auto (default: start Ray here)"
+    )
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--every", type=float, help="steps between evaluations (default: by task)")
     parser.add_argument("--full", action="store_true", help="do not stop at the goal")
@@ -91,14 +96,16 @@ def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, 
         "task": options.task,
         "seed": options.seed or 0,
         "threads": options.threads or 1,
+        "ray": options.ray or 0,
         "changes": json.dumps(_changes(options), sort_keys=True),
         "set": json.dumps(_settings(options), sort_keys=True),
     }
     checkpoint = _checkpoint(options, settings, out)
+    settings = checkpoint["settings"] if checkpoint else settings
+    if options.ray_address is not None and not settings["ray"]:
+        raise ValueError("--ray-address: expected with --ray N, the number of workers")
     try:
-        training = Training(
-            checkpoint["settings"] if checkpoint else settings, options, out, checkpoint
-        )
+        training = Training(settings, options, out, checkpoint)
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
     return training, training.run()
@@ -169,6 +176,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.viz == "rerun":
         viz.check(Path(f"{FLIGHT}.rrd"), "rerun")
     check_range("threads", options.threads, 1, 256)
+    check_range("ray", options.ray, 1, MAX_WORKERS)
     check_range("seed", options.seed, 0, 2**31 - 1)
 
 
@@ -196,6 +204,7 @@ def _checkpoint(
         "task": True,
         "seed": options.seed is not None,
         "threads": options.threads is not None,
+        "ray": options.ray is not None,
         "changes": bool(options.option or options.observation),
         "set": bool(options.set or options.settings),
     }
@@ -229,7 +238,8 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
     from propwash.gym.recipes import recipe
 
     settings, curve = checkpoint["settings"], checkpoint["curve"]
-    for name, low, high in (("seed", 0, 2**31 - 1), ("threads", 1, 256)):
+    limits = (("seed", 0, 2**31 - 1), ("threads", 1, 256), ("ray", 0, MAX_WORKERS))
+    for name, low, high in limits:
         checks.whole_number(name, settings[name], low, high)
     recipe(settings["task"])
     for name in ("changes", "set"):

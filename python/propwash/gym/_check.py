@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 from propwash.gym import _options
 from propwash.gym._environment import FleetEnv
+from propwash.gym._observations import flat, row_of
 from propwash.gym._task import Task
 from propwash.gym._vector import FleetVectorEnv
 
@@ -55,21 +57,21 @@ def _made(make: Any, kind: type[Task], index: int, options: Any, **more: Any) ->
 
 
 def check_interface(env: VectorEnv[Any, Any, Any], mode: AutoresetMode, seed: int = 0) -> None:
-    """Checks what any vector environment with one Box of observations must fulfil."""
+    """Checks what any vector environment with observations of a Box or a Dict must fulfil."""
     n = env.num_envs
     found = env.metadata.get("autoreset_mode")
     _require(found is mode, f"metadata['autoreset_mode']: expected {mode}, got {found!r}")
-    width = env.single_observation_space.shape
-    _require(env.observation_space.shape == (n, *(width or ())), "observation_space: not n rows")
-    first, infos = env.reset(seed=seed)
-    _require(env.observation_space.contains(first), "reset: the observation is not in its space")
+    expected = batch_space(env.single_observation_space, n)
+    _require(env.observation_space == expected, "observation_space: not n rows")
+    begun, infos = env.reset(seed=seed)
+    _require(env.observation_space.contains(begun), "reset: the observation is not in its space")
     _check_infos(infos, n)
-    again, _ = env.reset(seed=seed)
+    first, again = flat(begun), flat(env.reset(seed=seed)[0])
     _require(np.array_equal(first, again), "reset: equal seeds gave different observations")
     _require(len(np.unique(first, axis=0)) == n or n == 1, "reset: expected different starts")
-    later, _ = env.reset()
+    later = flat(env.reset()[0])
     _require(not np.array_equal(first, later), "reset: without a seed the stream did not continue")
-    other, _ = env.reset(seed=seed + 1)
+    other = flat(env.reset(seed=seed + 1)[0])
     _require(not np.array_equal(first, other), "reset: different seeds gave equal observations")
     env.reset(seed=seed)
     last = None
@@ -82,8 +84,9 @@ def check_interface(env: VectorEnv[Any, Any, Any], mode: AutoresetMode, seed: in
             _require(flags.shape == (n,) and flags.dtype == np.bool_, f"{name}: expected (n,) bool")
         _check_infos(infos, n)
         if last is not None:
-            _require(np.array_equal(*last), "step: changed the observation of the step before")
-        last = seen, seen.copy()
+            same = np.array_equal(flat(last[0]), last[1])
+            _require(same, "step: changed the observation of the step before")
+        last = seen, flat(seen)
         if (terminated | truncated).any():
             break
 
@@ -133,16 +136,16 @@ def _check_vectors(
     ones = [_made(FleetVectorEnv, kind, i, options, autoreset_mode=mode) for i in range(n)]
     first = many.reset(seed=seed)[0]
     for i, env in enumerate(ones):
-        _same(mode, "reset", i, first[i], env.reset(seed=seed)[0][0])
+        _same(mode, "reset", i, row_of(first, i), row_of(env.reset(seed=seed)[0], 0))
     for t, actions in enumerate(_actions(many, steps, seed)):
         result, first = _stepped(many, actions, mode)
         for i, env in enumerate(ones):
             alone, first_alone = _stepped(env, actions[i : i + 1], mode)
             for name, one, other in zip(_NAMES, result, alone, strict=False):
-                _same(mode, f"step {t}, {name}", i, one[i], other[0])
-            _same_infos(mode, t, i, _row(result[4], i), _row(alone[4], 0))
+                _same(mode, f"step {t}, {name}", i, row_of(one, i), row_of(other, 0))
+            _same(mode, f"step {t}, infos", i, _row(result[4], i), _row(alone[4], 0))
             if first_alone is not None:
-                _same(mode, f"step {t}, reset", i, first[i], first_alone[0])
+                _same(mode, f"step {t}, reset", i, row_of(first, i), row_of(first_alone, 0))
 
 
 _NAMES = ("observation", "reward", "terminated", "truncated")
@@ -164,7 +167,7 @@ def _check_singles(
     singles = [_made(FleetEnv, kind, i, options) for i in range(many.num_envs)]
     first = many.reset(seed=seed)[0]
     for i, env in enumerate(singles):
-        _same(mode, "reset", i, first[i], env.reset(seed=seed)[0])
+        _same(mode, "reset", i, row_of(first, i), env.reset(seed=seed)[0])
     done = [False] * many.num_envs
     for t, actions in enumerate(_actions(many, steps, seed)):
         result, first = _stepped(many, actions, mode)
@@ -175,33 +178,28 @@ def _check_singles(
             else:
                 alone = env.step(actions[i])
             done[i] = bool(alone[2] or alone[3])
-            parts = [part[i] for part in result[:4]]
+            parts = [row_of(part, i) for part in result[:4]]
             infos = _row(result[4], i)
             if mode is AutoresetMode.SAME_STEP and done[i]:
                 _same(mode, f"step {t}, first observation", i, parts[0], env.reset()[0])
                 parts[0], infos = infos["final_obs"], infos["final_info"]
             if mode is AutoresetMode.DISABLED and done[i]:
-                _same(mode, f"step {t}, reset", i, first[i], env.reset()[0])
+                _same(mode, f"step {t}, reset", i, row_of(first, i), env.reset()[0])
             for name, one, other in zip(_NAMES, parts, alone, strict=False):
                 _same(mode, f"step {t}, {name}", i, one, other)
-            _same_infos(mode, t, i, infos, alone[4])
+            _same(mode, f"step {t}, infos", i, infos, alone[4])
 
 
 def _same(mode: AutoresetMode, what: str, row: int, one: Any, alone: Any) -> None:
+    if isinstance(one, dict):
+        _require(one.keys() == alone.keys(), f"{mode.name}, {what}: {list(one)}, {list(alone)}")
+        for name in one:
+            _same(mode, f"{what} {name!r}", row, one[name], alone[name])
+        return
     _require(
         np.array_equal(np.asarray(one), np.asarray(alone)),
         f"{mode.name}, {what}: environment {row} gave {one}, alone {alone}",
     )
-
-
-def _same_infos(mode: AutoresetMode, t: int, row: int, infos: Any, alone: Any) -> None:
-    same = infos.keys() == alone.keys()
-    _require(same, f"{mode.name}, step {t}: infos {sorted(infos)}, alone {sorted(alone)}")
-    for name, value in infos.items():
-        if isinstance(value, dict):
-            _same_infos(mode, t, row, value, alone[name])
-        else:
-            _same(mode, f"step {t}, infos[{name!r}]", row, value, alone[name])
 
 
 def _require(condition: bool, message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,10 +15,11 @@ from propwash import _checks as checks
 from propwash import _core
 from propwash.fleet import Fleet, FleetState
 from propwash.gym import _actions, _snapshot
+from propwash.gym._observations import Observed, Observer, arrays_of
 from propwash.gym._options import Settings, check_names
 from propwash.gym._randomize import Draws, Randomizer
 from propwash.gym._snapshot import Snapshot, memory_of
-from propwash.gym._state import SensedObservation, State
+from propwash.gym._state import State
 from propwash.gym._task import Task
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import MulticopterState
@@ -39,7 +40,7 @@ class Step:
 
     __slots__ = ("any_done", "clipped", "done", "observation", "reward", "terminated", "truncated")
 
-    observation: Numbers
+    observation: Observed
     reward: Numbers
     terminated: Flags
     truncated: Flags
@@ -98,17 +99,11 @@ class Engine:
             np.array(fleet.vehicle.motor_values(name), dtype=np.float32)
             for name in ("speed_min", "speed_max")
         )
-        self._sensed: SensedObservation | None = None
-        if chosen.observation == "sensors":
-            self._sensed = SensedObservation(self.state, self.task.scene, chosen.history)
-        # the default observation is written to a new buffer already
-        self._is_default = type(self.task).observation is Task.observation
-        # a trial episode gives the width of an observation; the first episodes begin with reset()
-        self.observation_size = 0
-        all_rows = np.ones(n, dtype=np.bool_)
-        self._begin(all_rows, is_trial=True)
+        self.observer = Observer(self.task, self.state, chosen, self._randomizer)
+        # a trial episode gives the shapes of observations; the first episodes begin with reset()
+        self._begin(np.ones(n, dtype=np.bool_), is_trial=True)
         self.state.read()
-        self.observation_size = self._observe(all_rows).shape[1]
+        self.observation_space = self.observer.try_out(self.task)
 
     def seed(self, seed: int) -> None:
         """Restarts all random streams."""
@@ -130,7 +125,7 @@ class Engine:
         position, velocity, attitude, rates, speeds = (state.get(name) for name in PARTS)
         return self.fleet._parts(None, position, velocity, attitude, rates, speeds, mask)
 
-    def restart(self, mask: Flags, placed: Parts | None = None) -> Numbers:
+    def restart(self, mask: Flags, placed: Parts | None = None) -> Observed:
         """Begins episodes where `mask` is set, and observes all environments.
 
         placed: Parts of the physical state that replace those drawn by the task.
@@ -139,7 +134,7 @@ class Engine:
         self.state.read()
         if placed is not None:
             self.task.moved(self.state, np.flatnonzero(mask))
-        return self._finite(self._observe(mask))
+        return self._finite(self.observer.observe(mask))
 
     def set_state(self, placed: Parts, mask: Flags) -> None:
         """Replaces parts of the physical state; episodes continue."""
@@ -147,14 +142,15 @@ class Engine:
         self.state.read()
         self.task.moved(self.state, np.flatnonzero(mask))
 
-    def observe(self) -> Numbers:
+    def observe(self) -> Observed:
         """Returns the present observations and changes nothing."""
-        return self._finite(self._observe(np.zeros(self.size, dtype=np.bool_)))
+        return self._finite(self.observer.observe(np.zeros(self.size, dtype=np.bool_)))
 
     def _owners(self) -> dict[str, Any]:
         """Objects with attributes, listed in `_memory`, that affect the future."""
         owners = {"engine": self, "state": self.state, "randomizer": self._randomizer}
-        return owners if self._sensed is None else {**owners, "sensed": self._sensed}
+        parts = self.observer.parts.items()
+        return {**owners, **{f"observed {name}": part for name, part in parts}}
 
     def snapshot(self, kind: str, more: Mapping[str, Any]) -> Snapshot:
         """Returns everything that affects the future, with the values `more` of the caller."""
@@ -177,6 +173,8 @@ class Engine:
         for name in memory_of(self.task).keys() - values["task"].keys():
             delattr(self.task, name)
         vars(self.task).update(values["task"])
+        for part in self.observer.parts.values():
+            part.restored()
         more: dict[str, Any] = values["more"]
         return more
 
@@ -196,10 +194,17 @@ class Engine:
             # after update(), so that the task's memory of an episode starts with that episode
             self._begin(pending)
             state.read()
-        reward, seen, ended = task.reward(state), self._observe(None), task.terminated(state)
+        reward, seen, ended = (
+            task.reward(state),
+            self.observer.observe(None),
+            task.terminated(state),
+        )
         diverged = state.diverged if state.any_diverged else None
+        numbers = [array for array in arrays_of(seen) if array.dtype == np.float32]
         try:
-            flags = _core.conclude(seen, reward, ended, diverged, state.steps, self.limit, pending)
+            flags = _core.conclude(
+                numbers, reward, ended, diverged, state.steps, self.limit, pending
+            )
         except (TypeError, ValueError):
             for name, values in (("reward", reward), ("terminated", ended)):
                 if (shape := np.asarray(values).shape) != (self.size,):
@@ -236,43 +241,18 @@ class Engine:
             raise ValueError(f"{expected} {checks.described(actions)}")
         return numbers
 
-    def _observe(self, fresh: Flags | None) -> Numbers:
-        """Returns the observations (n, k).
-
-        fresh: (n,) environments whose episode has just begun; None after a step.
-        """
-        state = self.state
-        if self._sensed is not None:
-            return self._sensed.observe(state, fresh)
-        observed = self.task.observation(state)
-        if self._is_default:
-            return cast(Numbers, observed)
-        seen = np.asarray(observed, dtype=np.float32)
-        if seen.ndim != 2 or len(seen) != self.size:
-            raise ValueError(
-                f"{type(self.task).__name__}.observation: expected shape ({self.size}, k), got "
-                f"{seen.shape}"
-            )
-        if seen.shape[1] != (self.observation_size or seen.shape[1]):
-            raise ValueError(
-                f"{type(self.task).__name__}.observation: expected {self.observation_size} numbers "
-                f"each, as in the first one, got {seen.shape[1]}"
-            )
-        buffer = state.buffer(seen.shape[1])
-        np.copyto(buffer, seen)
-        return buffer
-
-    def _finite(self, seen: Numbers, wrong: Flags | None = None) -> Numbers:
-        """Zeroes the observations of diverged vehicles.
+    def _finite(self, seen: Observed, wrong: Flags | None = None) -> Observed:
+        """Zeroes the observations of diverged vehicles that are not finite.
 
         Raises ValueError if others are not finite, or `wrong` (n,) is set.
         """
-        bad = ~np.isfinite(seen).all(axis=1)
-        if bad.any():
-            seen[bad & self.state.diverged] = 0.0
-            bad &= ~self.state.diverged
-        if wrong is not None:
-            bad |= wrong
+        bad = np.zeros(self.size, dtype=np.bool_) if wrong is None else wrong
+        for array in arrays_of(seen):
+            if array.dtype != np.float32 or np.isfinite(array).all():
+                continue
+            rows = ~np.isfinite(array.reshape(self.size, -1)).all(axis=1)
+            array[rows & self.state.diverged] = 0.0
+            bad = bad | (rows & ~self.state.diverged)
         if bad.any():
             raise ValueError(
                 f"{type(self.task).__name__}: expected finite observations and rewards, got others "

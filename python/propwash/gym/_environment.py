@@ -14,6 +14,7 @@ from propwash import _checks as checks
 from propwash.fleet import Fleet
 from propwash.gym import _options
 from propwash.gym._engine import Engine, Step
+from propwash.gym._observations import PRIVILEGED, row_of
 from propwash.gym._options import Options, Settings
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._task import Task
@@ -50,6 +51,12 @@ class FleetEnvironment:
     def task(self) -> Task:
         """These environments' copy of the task."""
         return self._engine.task
+
+    @property
+    def privileged_columns(self) -> dict[str, slice]:
+        """Columns of each group of the observations "privileged"; empty without them."""
+        part: Any = self._engine.observer.parts.get(PRIVILEGED)
+        return {} if part is None else dict(part.columns)
 
     @property
     def period(self) -> float:
@@ -178,9 +185,9 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
         if before:
             self._engine.wait(before)
         mask = np.ones(1, dtype=np.bool_)
-        seen = self._engine.restart(mask, placed)[0]
+        seen = self._engine.restart(mask, placed)
         self._draw(mask)
-        return seen, {}
+        return row_of(seen, 0), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Steps once with an action (A,) in [-1, 1].
@@ -196,7 +203,7 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
             info = one(infos_of(self._engine, result))
         if self._renderer is not None:
             self._draw()
-        return result.observation[0], float(result.reward[0]), terminated, truncated, info
+        return row_of(result.observation, 0), float(result.reward[0]), terminated, truncated, info
 
     def render(self) -> NDArray[np.uint8] | None:
         """Returns (height, width, 3) sRGB with render_mode="rgb_array", otherwise None."""
@@ -222,7 +229,7 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
     def observe(self) -> Any:
         """Returns the present observation and changes nothing; for use after set_state()."""
         self._check_begun("observe()")
-        return self._engine.observe()[0]
+        return row_of(self._engine.observe(), 0)
 
     def close(self) -> None:
         """Closes the environment; it cannot be used afterwards."""
@@ -241,8 +248,8 @@ def seeded(env: Any, engine: Engine, seed: int | None) -> None:
 
 def spaces(engine: Engine) -> tuple[Any, Any]:
     """Observation and action space of one environment."""
-    seen = gymnasium.spaces.Box(-np.inf, np.inf, (engine.observation_size,), np.float32)
-    return seen, gymnasium.spaces.Box(-1.0, 1.0, engine.action_shape[1:], np.float32)
+    actions = gymnasium.spaces.Box(-1.0, 1.0, engine.action_shape[1:], np.float32)
+    return engine.observation_space, actions
 
 
 def infos_of(engine: Engine, result: Step) -> dict[str, Any]:

@@ -25,14 +25,16 @@ Spread = float | tuple[str, Any, Any]
 """Range of a parameter: a fraction of its value, ("uniform", low, high), ("normal", mean, sd)."""
 
 ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"]
-ObservationName = Literal["state", "sensors"]
+ObservationName = Literal["state", "sensors", "depth"]
+DepthDtype = Literal["float32", "uint8"]
+PrivilegedName = Literal["state", "rotors", "parameters", "wind", "delay", "imu_bias"]
 RenderMode = Literal["rgb_array", "human"]
 RenderCamera = Literal["chase", "onboard"]
 
 
 _NAMES: dict[str, Any] = {
     "action": ActionName,
-    "observation": ObservationName,
+    "depth_dtype": DepthDtype,
     "render_mode": RenderMode,
     "render_camera": RenderCamera,
 }
@@ -47,8 +49,13 @@ class Options(TypedDict, total=False):
 
     vehicle: str | PathLike[str] | VehicleParameters
     action: ActionName
-    observation: ObservationName
+    observation: ObservationName | Sequence[ObservationName]
+    privileged: bool | Sequence[PrivilegedName]
     history: int
+    depth_size: Sequence[int]
+    depth_fov: float
+    depth_range: float
+    depth_dtype: DepthDtype
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
@@ -80,10 +87,22 @@ class Settings:
     """Name, TOML file or parameters."""
     action: ActionName = "rate_thrust"
     """Meaning of an action."""
-    observation: ObservationName = "state"
-    """The task's function of the true state, or sensor readings."""
+    observation: ObservationName | Sequence[ObservationName] = "state"
+    """The task's function of the true state, sensor readings or a depth image; a sequence of these
+    makes observations a dict by name."""
+    privileged: bool | Sequence[PrivilegedName] = False
+    """Columns for a critic or teacher, as "privileged" of the observations, which are then a dict;
+    True for all."""
     history: int = 8
     """Number of IMU readings in an observation of sensors."""
+    depth_size: Sequence[int] = (32, 24)
+    """px, width and height of depth images."""
+    depth_fov: float = 70.0
+    """degrees, vertical field of view of depth images."""
+    depth_range: float = 20.0
+    """m, the depth of the largest value of an image."""
+    depth_dtype: DepthDtype = "float32"
+    """float32 from 0 to 1, or uint8 from 0 to 255."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
@@ -131,12 +150,16 @@ class Settings:
         for name, known in _NAMES.items():
             if getattr(self, name) is not None or name not in _OPTIONAL:
                 _one_of(name, getattr(self, name), get_args(known))
-        if not isinstance(self.render_size, Sequence) or len(self.render_size) != 2:
-            raise ValueError(
-                f"render_size = {self.render_size!r:.100}: expected width and height [px]"
-            )
-        for pixels in self.render_size:
-            checks.whole_number("render_size", pixels, 16, 4096)
+        self.observations  # noqa: B018
+        self.privileged_groups  # noqa: B018
+        for name, smallest, largest in (("render_size", 16, 4096), ("depth_size", 1, 1024)):
+            size = getattr(self, name)
+            if not isinstance(size, Sequence) or len(size) != 2:
+                raise ValueError(f"{name} = {size!r:.100}: expected width and height [px]")
+            for pixels in size:
+                checks.whole_number(name, pixels, smallest, largest)
+        checks.number("depth_fov", self.depth_fov, "degrees in (0, 180)", lambda x: 0 < x < 180)
+        checks.number("depth_range", self.depth_range, "m in (0, 1e6]", lambda x: 0 < x <= 1e6)
         if self.episode_seconds is not None:
             if self.max_episode_steps is not None:
                 raise ValueError(
@@ -183,6 +206,25 @@ class Settings:
         self.delay_range  # noqa: B018
 
     @property
+    def observations(self) -> tuple[str, ...]:
+        """Names of the observations."""
+        return _names("observation", self.observation, get_args(ObservationName))
+
+    @property
+    def privileged_groups(self) -> tuple[str, ...]:
+        """Names of the groups of privileged columns; () for none."""
+        known = get_args(PrivilegedName)
+        if isinstance(self.privileged, bool):
+            return known if self.privileged else ()
+        groups = _names("privileged", self.privileged, known)
+        if "parameters" in groups and not self.randomize:
+            raise ValueError(
+                "privileged: expected 'parameters' only with randomize, as no parameter is drawn "
+                "without it; leave it out"
+            )
+        return groups
+
+    @property
     def wind_range(self) -> tuple[float, float]:
         """m/s, minimum and maximum."""
         low, high = _pair("wind", self.wind, 0.0)
@@ -206,6 +248,19 @@ def _pair(name: str, value: Any, low: Any = None) -> tuple[Any, Any]:
     if len(value) != 2:
         raise ValueError(f"{name}: expected one number, or (min, max), got {value!r:.100}")
     return value[0], value[1]
+
+
+def _names(what: str, value: Any, known: Sequence[str]) -> tuple[str, ...]:
+    """Returns one name, or a sequence of different names, as a tuple."""
+    if isinstance(value, str):
+        value = (value,)
+    if not isinstance(value, Sequence) or len(value) == 0:
+        raise ValueError(f"{what}: expected some of {', '.join(known)}, got {value!r:.100}")
+    for name in value:
+        _one_of(what, name, known)
+    if len(set(value)) < len(value):
+        raise ValueError(f"{what}: expected each name once, got {', '.join(value)}")
+    return tuple(value)
 
 
 def _one_of(name: str, value: object, known: Sequence[str]) -> None:
@@ -261,12 +316,16 @@ def settings(options: Mapping[str, Any]) -> Settings:
 
 def has_effect(name: str, chosen: Settings) -> bool:
     """Whether an option has an effect with the others."""
-    other, values = _NEEDED.get(name, ("action", get_args(ActionName)))
-    return getattr(chosen, other) in values
+    if name not in _NEEDED:
+        return True
+    other, values = _NEEDED[name]
+    found = chosen.observations if other == "observation" else (chosen.action,)
+    return not set(found).isdisjoint(values)
 
 
 _NEEDED = {
     "history": ("observation", ("sensors",)),
+    **{f"depth_{name}": ("observation", ("depth",)) for name in ("size", "fov", "range", "dtype")},
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", ("velocity",)),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),

@@ -133,6 +133,7 @@ class _Varied:
     """Lower bound, or mean; of the parameter's shape."""
     high: Array
     """Upper bound, or standard deviation."""
+    nominal: Array
 
     def extremes(self) -> Array:
         """(2, …) minimum and maximum."""
@@ -148,11 +149,22 @@ class _Varied:
             factor, spread = draws.uniform(), self.high - self.low
         return self.low + factor.reshape(-1, *(1 for _ in self.low.shape)) * spread
 
+    def ratio(self, values: Array) -> Array:
+        """Returns (m,) the component with the widest range of values (m, …), relative to nominal.
+
+        It determines the others, as they use the same random number. For a nominal value of 0 it
+        is the component itself.
+        """
+        widest = int(np.argmax(np.ptp(self.extremes(), axis=0)))
+        nominal = float(self.nominal.flat[widest])
+        ratios: Array = values.reshape(len(values), -1)[:, widest] / (nominal or 1.0)
+        return ratios
+
 
 class Randomizer:
     """Draws parameters, wind and delay for episodes that start, and sets them in the fleet."""
 
-    _memory = ("_wind", "_delay")
+    _memory = ("_wind", "_delay", "ratios")
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         self._fleet = fleet
@@ -163,6 +175,8 @@ class Randomizer:
         self._wind_range, self._delay_range = chosen.wind_range, chosen.delay_range
         self._wind = np.zeros((fleet.size, 3), dtype=np.float32)
         self._delay = np.zeros(fleet.size, dtype=np.uint32)
+        self.ratios = np.ones((fleet.size, len(self._varied)), dtype=np.float32)
+        """(n, m) the m parameters as drawn, relative to their nominal values: see _Varied.ratio."""
         self.is_idle = not (self._varied or self._wind_range[1] or self._delay_range[1])
 
     def start(self, draws: Draws) -> None:
@@ -174,6 +188,8 @@ class Randomizer:
             mask[rows] = True
             drawn = {each.name: each.draw(stream) for each in self._varied}
             self._fleet.set_parameters(drawn, mask=mask)
+            ratios = [each.ratio(drawn[each.name]) for each in self._varied]
+            self.ratios[rows] = np.stack(ratios, axis=1)
         air = draws.purpose(AIR)
         low, high = self._wind_range
         if high > 0.0:
@@ -186,6 +202,11 @@ class Randomizer:
             self._delay[rows] = shortest + air.integers(longest - shortest + 1)
             self._fleet.set_action_delay(self._delay)
 
+    @property
+    def delays(self) -> NDArray[np.float32]:
+        """(n, 1) s, delays of commands."""
+        return (self._delay[:, None] * self._fleet.dt).astype(np.float32)
+
 
 @checked_parameters()
 def _varied(fleet: Fleet, key: str, spread: Any) -> _Varied:
@@ -197,14 +218,14 @@ def _varied(fleet: Fleet, key: str, spread: Any) -> _Varied:
         if len(spread) != 3 or spread[0] not in ("uniform", "normal"):
             raise ValueError(f"{what}: expected {expected}, got {spread!r:.100}")
         low, high = (_shaped(what, bound, nominal.shape) for bound in spread[1:])
-        varied = _Varied(name, spread[0] == "normal", low, high)
+        varied = _Varied(name, spread[0] == "normal", low, high, nominal)
         if np.any(high < (0.0 if varied.is_normal else low)):
             raise ValueError(f"{what}: expected low <= high, or sd >= 0, got {spread!r:.100}")
     else:
         is_number = isinstance(spread, int | float | np.number) and not isinstance(spread, bool)
         if not is_number or not 0.0 <= spread < 1.0:
             raise ValueError(f"{what}: expected {expected}, got {spread!r:.100}")
-        varied = _Varied(name, False, nominal * (1.0 - spread), nominal * (1.0 + spread))
+        varied = _Varied(name, False, nominal * (1.0 - spread), nominal * (1.0 + spread), nominal)
     trial = Fleet(fleet.vehicle, 2, "float64", threads=1)
     try:
         trial.set_parameters({varied.name: varied.extremes()})

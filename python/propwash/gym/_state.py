@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from propwash.world import Scene
 
 Numbers = NDArray[np.float32]
 
+FLOAT = np.dtype(np.float32)
 HUGE = 1e6
 """m, m/s and rad/s: a state with a larger component counts as diverged."""
 
@@ -53,16 +54,19 @@ class State:
         self.diverged = np.zeros(n, dtype=np.bool_)
         """(n,) whether a component of the vehicle's state is not finite or exceeds 1e6."""
         self.any_diverged = False
-        self._buffers: dict[int, Numbers] = {}
+        self._buffers: dict[Any, NDArray[Any]] = {}
         self.reuse_buffers = False
 
-    def buffer(self, width: int) -> Numbers:
-        """Returns an uninitialised array (n, width) for an observation."""
+    def buffer(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any] = FLOAT, name: str = ""
+    ) -> NDArray[Any]:
+        """Returns an uninitialised array for the observation of a name."""
         if not self.reuse_buffers:
-            return np.empty((self.size, width), dtype=np.float32)
-        if width not in self._buffers:
-            self._buffers[width] = np.empty((self.size, width), dtype=np.float32)
-        return self._buffers[width]
+            return np.empty(shape, dtype)
+        key = shape, dtype, name
+        if key not in self._buffers:
+            self._buffers[key] = np.empty(shape, dtype)
+        return self._buffers[key]
 
     def read(self) -> None:
         """Reads position, velocity, attitude and body rates from the fleet."""
@@ -113,7 +117,26 @@ GRAVITY = np.float32(9.81)
 """m/s^2, in which specific force is observed."""
 
 
-class SensedObservation:
+class Observation:
+    """Base class of the kinds of observations."""
+
+    _memory: ClassVar[tuple[str, ...]] = ()
+    """Attributes that a snapshot contains."""
+    limits: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    """Smallest and largest number of float32."""
+
+    def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Any:
+        """Returns an array (n, …), or a dict of arrays.
+
+        fresh: (n,) environments whose episode has just begun; None after a step.
+        """
+        raise NotImplementedError
+
+    def restored(self) -> None:
+        """Called after a snapshot was restored."""
+
+
+class SensedObservation(Observation):
     """Observations from sensors only; the true state is not included.
 
     Columns: `history` IMU readings, newest first, each specific force / g (3) and angular rate
@@ -145,8 +168,7 @@ class SensedObservation:
     def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Numbers:
         """Returns the observations (n, k).
 
-        fresh: (n,) environments whose episode has just begun: their history repeats the first
-            reading, and no other history advances. None after a step.
+        The history of `fresh` environments repeats the first reading, and no other advances then.
         """
         seen, width = self._seen, self._inertial
         if fresh is None:
@@ -154,7 +176,7 @@ class SensedObservation:
             seen[:, 6:width] = seen[:, : width - 6].copy()
         seen[:, self._actions] = state.action
         self._read(state, fresh)
-        buffer = state.buffer(seen.shape[1])
+        buffer = state.buffer(seen.shape, name="sensors")
         np.copyto(buffer, seen)
         return buffer
 

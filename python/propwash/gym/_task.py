@@ -141,10 +141,13 @@ class Task:
         return None
 
     def observation(self, state: State) -> Any:
-        """Returns the observations (n, k).
+        """Returns the observations.
 
-        By default: position − target (3), velocity (3), both in `frame`; rotation from body to
-        world, row by row (9); body rates (3); the last action (A); `extras`.
+        An array (n, k), images (n, height, width, channels), or a dict of such arrays; all numbers
+        but uint8 are converted to float32. Names, shapes and types are those of the first result.
+
+        By default (n, k): position − target (3), velocity (3), both in `frame`; rotation from body
+        to world, row by row (9); body rates (3); the last action (A); `extras`.
         """
         extras, target = self.extras(state), self.target(state)
         more: list[Numbers] = []
@@ -153,7 +156,7 @@ class Task:
             parts = extras if isinstance(extras, list | tuple) else [extras]
             more = [_columns(part, state.size) for part in parts]
             width += sum(part.shape[1] for part in more)
-        seen = state.buffer(width)
+        seen = state.buffer((state.size, width))
         _core.observe_state(
             state.position,
             state.velocity,

@@ -16,6 +16,7 @@ from propwash.fleet import FleetState
 from propwash.gym import _options
 from propwash.gym._engine import Engine
 from propwash.gym._environment import FleetEnvironment, add, infos_of, seeded, spaces
+from propwash.gym._observations import row_of
 from propwash.gym._options import Options
 from propwash.gym._task import Task
 from propwash.vehicle.multicopter import MulticopterState
@@ -143,7 +144,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         """Moves the infos of ended episodes to final_info and adds their last observations."""
         last = np.full(self.num_envs, None, dtype=object)
         for row in np.flatnonzero(done):
-            last[row] = seen[row].copy()
+            last[row] = row_of(seen, row)
         final: dict[str, Any] = {}
         present: dict[str, Any] = {}
         for name in [name for name in infos if not name.startswith("_")]:

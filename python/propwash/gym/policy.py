@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 import propwash.gym as pg
 from propwash._checks import nearest, shown
 from propwash._files import is_file, read_bytes, written_whole
 from propwash.gym import _options
+from propwash.gym._observations import flat
 
 __all__ = ["Description", "Policy", "describe", "save", "task_class"]
 
@@ -44,6 +46,7 @@ _OPSET, _IR = 17, 8
 _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
+    *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
     *("substeps", "dt", "integrator"),
 )
 
@@ -137,7 +140,9 @@ class Policy:
             raise ValueError(f"{file}: {error}") from None
 
     def act(self, observation: Any) -> NDArray[np.float32]:
-        """Returns actions (n, A) in [-1, 1] for observations (n, k); ValueError for other k."""
+        """Returns actions (n, A) in [-1, 1] for observations; ValueError for another width."""
+        if isinstance(observation, dict) or np.ndim(observation) > 2:
+            observation = flat(observation)
         array = np.ascontiguousarray(observation, dtype=np.float32)
         if array.ndim != 2 or array.shape[1] != self.observation_size:
             raise ValueError(
@@ -152,8 +157,8 @@ class Policy:
         Raises ValueError if the changes alter the width of the observations.
         """
         envs = self.description.make_vec(num_envs, **changes)
-        width = envs.single_observation_space.shape
-        if width != (self.observation_size,):
+        width = flatdim(envs.single_observation_space)
+        if width != self.observation_size:
             raise ValueError(
                 f"options: expected observations of {self.observation_size} numbers, as in the "
                 f"policy's training, got {width}"
@@ -164,9 +169,13 @@ class Policy:
 def describe(
     task: str, options: dict[str, Any], training: dict[str, Any] | None = None
 ) -> Description:
-    """Makes a description that includes the defaults of the options a policy depends on."""
+    """Makes a description that includes the defaults of the options a policy depends on.
+
+    It omits `privileged`, as a policy does not use such columns.
+    """
     arguments, others = _options.split(task_class(task), options)
     settings = _options.settings(others)
+    others.pop("privileged", None)
     defaults = {
         name: getattr(settings, name) for name in _SAVED if _options.has_effect(name, settings)
     }
@@ -193,8 +202,9 @@ def _model(onnx: Any, agent: Agent) -> Any:
     """Returns the ONNX model: gather, normalise, clip, linear layers with tanh, clip."""
     helper, constant = onnx.helper, onnx.numpy_helper.from_array
     parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
-    scale = 1.0 / np.sqrt(parts["var"] + np.float32(1e-8))
-    numbers = {"columns": parts["columns"], "mean": parts["mean"], "scale": scale}
+    own = parts["actor.0.weight"].shape[1]  # the columns after these are for the critic
+    columns, mean, var = (parts[name][:own] for name in ("columns", "mean", "var"))
+    numbers = {"columns": columns, "mean": mean, "scale": 1.0 / np.sqrt(var + np.float32(1e-8))}
     numbers |= {"max": np.float32(10.0), "min": np.float32(-10.0)}
     numbers |= {"one": np.float32(1.0), "minus_one": np.float32(-1.0)}
     nodes = [

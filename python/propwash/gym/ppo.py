@@ -18,8 +18,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces.utils import flatdim
 
 import propwash.gym as pg
+from propwash.gym._observations import flat
 from propwash.gym.evaluation import evaluate
 
 try:
@@ -69,30 +71,38 @@ def mlp(sizes: list[int], gain: float, generator: torch.Generator) -> nn.Sequent
 class Agent(nn.Module):
     """Actor and critic on normalised observations; forward() is the deterministic policy."""
 
-    def __init__(self, inputs: int, outputs: int, args: Args, generator: torch.Generator) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, args: Args, generator: torch.Generator, privileged: int = 0
+    ) -> None:
+        """privileged: number of columns after the `inputs` columns, which only the critic uses."""
         super().__init__()
-        self.observation_size, columns = inputs, args.columns or tuple(range(inputs))
-        sizes = [len(columns), args.hidden, args.hidden]
-        self.actor = mlp([*sizes, outputs], 0.01, generator)
-        self.critic = mlp([*sizes, 1], 1.0, generator)
+        own = args.columns or tuple(range(inputs))
+        self.observation_size, self.own, width = inputs, len(own), len(own) + privileged
+        self.actor = mlp([self.own, args.hidden, args.hidden, outputs], 0.01, generator)
+        self.critic = mlp([width, args.hidden, args.hidden, 1], 1.0, generator)
         self.log_std = nn.Parameter(torch.full((outputs,), math.log(args.init_std)))
-        self.columns = nn.Buffer(torch.tensor(columns))
-        self.mean, self.var = nn.Buffer(torch.zeros(sizes[0])), nn.Buffer(torch.ones(sizes[0]))
+        self.columns = nn.Buffer(torch.tensor([*own, *range(inputs, inputs + privileged)]))
+        self.mean, self.var = nn.Buffer(torch.zeros(width)), nn.Buffer(torch.ones(width))
         self.count = nn.Buffer(torch.tensor(1e-4))
 
     def forward(self, observation: Tensor) -> Any:
         """Returns mean actions (n, A), clipped to [-1, 1], for observations (n, k)."""
-        return self.actor(self.normalise(observation)).clamp(-1.0, 1.0)
+        return self.mean_action(self.normalise(observation, self.own)).clamp(-1.0, 1.0)
 
     @torch.no_grad()
     def act(self, observation: Any) -> Any:
-        """Returns forward() for NumPy arrays."""
-        return self(torch.from_numpy(observation)).numpy()
+        """Returns forward() for observations of environments, an array or a dict of arrays."""
+        return self(torch.from_numpy(flat(observation))).numpy()
 
-    def normalise(self, observation: Tensor) -> Tensor:
-        """Selects the agent's columns and scales them to mean 0 and variance 1."""
-        x = observation.index_select(-1, self.columns)
-        return ((x - self.mean) * torch.rsqrt(self.var + 1e-8)).clamp(-10.0, 10.0)
+    def mean_action(self, x: Tensor) -> Tensor:
+        """Returns mean actions for normalised columns, without the privileged ones."""
+        return self.actor(x[..., : self.own])  # type: ignore[no-any-return]
+
+    def normalise(self, observation: Tensor, count: int | None = None) -> Tensor:
+        """Selects the agent's columns, the first `count`; scales to mean 0 and variance 1."""
+        x = observation.index_select(-1, self.columns[:count])
+        scale = torch.rsqrt(self.var[:count] + 1e-8)
+        return ((x - self.mean[:count]) * scale).clamp(-10.0, 10.0)
 
     def learn_scale(self, observation: Tensor) -> None:
         """Updates mean and variance with observations (m, k) (Chan et al., 1979)."""
@@ -105,7 +115,7 @@ class Agent(nn.Module):
 
     def log_prob(self, x: Tensor, action: Tensor) -> Tensor:
         """Returns log densities (…,) of actions, up to a constant."""
-        scaled: Tensor = (action - self.actor(x)) * torch.exp(-self.log_std)
+        scaled: Tensor = (action - self.mean_action(x)) * torch.exp(-self.log_std)
         return -0.5 * scaled.square().sum(-1) - self.log_std.sum()
 
 
@@ -127,15 +137,17 @@ def compute_gae(rewards: Tensor, values: Tensor, ends: list[Tensor], args: Args)
 class PPO:
     """Trains an agent in vector environments with autoreset mode NEXT_STEP.
 
-    An episode's last step returns its final observation; the step after it resets.
+    An episode's last step returns its final observation; the step after it resets. Observations of
+    several parts are flattened. The critic also uses `privileged` ones.
     """
 
     def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
         self.envs, self.args, self.seed = envs, args, seed
         self.generator = torch.Generator().manual_seed(seed)
-        width = math.prod(envs.single_observation_space.shape or ())
+        width = flatdim(envs.single_observation_space)
+        privileged = sum(each.stop - each.start for each in envs.privileged_columns.values())
         outputs = math.prod(envs.single_action_space.shape or ())
-        self.agent = Agent(width, outputs, args, self.generator)
+        self.agent = Agent(width - privileged, outputs, args, self.generator, privileged)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), eps=1e-5, fused=True)
         self.iteration, self.global_step, self.learning_rate = 0, 0, args.learning_rate
         shape = args.num_steps, envs.num_envs
@@ -162,15 +174,18 @@ class PPO:
     def iterate(self) -> dict[str, float]:
         """Runs a rollout and an update; returns statistics by name."""
         if self.iteration % self.args.restart_every == 0:
-            seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
-            self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(seed[0]))[0])
-            self.done[-1] = 0.0
+            self.restart()
         self.rollout()
         statistics = self.update()
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(self.raw[:-1].flatten(0, 1))
         self.iteration, self.global_step = self.iteration + 1, self.global_step + self.live.numel()
         return {"reward": float(self.rewards.sum() / self.live.sum()), **statistics}
+
+    def restart(self) -> None:
+        """Begins new episodes in all environments, with random streams of the iteration."""
+        seed = int(np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)[0])
+        self.raw[-1], self.done[-1] = torch.from_numpy(flat(self.envs.reset(seed=seed)[0])), 0.0
 
     @torch.no_grad()
     def rollout(self) -> None:
@@ -179,11 +194,11 @@ class PPO:
         for t in range(self.args.num_steps):
             x, self.live[t] = self.agent.normalise(self.raw[t]), 1.0 - done
             noise = torch.randn(self.actions[t].shape, generator=self.generator)
-            self.actions[t] = self.agent.actor(x) + self.agent.log_std.exp() * noise
+            self.actions[t] = self.agent.mean_action(x) + self.agent.log_std.exp() * noise
             self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
             result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
-            obs, self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[:4])
-            self.raw[t + 1] = obs
+            self.raw[t + 1] = torch.from_numpy(flat(result[0]))
+            self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[1:4])
             done = self.done[t] = torch.maximum(self.terminated[t], truncated)
 
     def update(self) -> dict[str, float]:
@@ -193,13 +208,12 @@ class PPO:
             values = self.agent.critic(x).squeeze(-1)
             ends = [self.terminated, self.done, self.live]
             advantages = compute_gae(self.rewards * self.args.reward_scale, values, ends, self.args)
-        live = self.live.flatten().nonzero().squeeze(1)
+        live, size = self.live.flatten().nonzero().squeeze(1), self.args.minibatch_size
         parts = (x[:-1], self.actions, self.log_probs, advantages, advantages + values[:-1])
         batch = [part.flatten(0, 1)[live] for part in parts]
         batch[3] = (batch[3] - batch[3].mean()) / (batch[3].std() + 1e-8)
         for _ in range(self.args.update_epochs):
-            order = torch.randperm(len(live), generator=self.generator)
-            for rows in torch.split(order, self.args.minibatch_size):
+            for rows in torch.split(torch.randperm(len(live), generator=self.generator), size):
                 statistics = self.learn([part[rows] for part in batch])
         return statistics
 
@@ -234,8 +248,7 @@ def main() -> None:
     parser.add_argument("--steps", type=float, default=5e5, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
-    envs = pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST)
-    ppo = PPO(envs, Args(), options.seed)
+    ppo = PPO(pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST), Args(), options.seed)
     while ppo.global_step < options.steps:
         statistics = ppo.iterate()
         if ppo.iteration % 10 == 0:

@@ -22,7 +22,7 @@ except ImportError as error:
     ) from error
 
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 import propwash.gym as pg
@@ -66,10 +66,12 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> None:
         self.device = _usable(device)
         self.env = env = environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
-        if not isinstance(env.single_observation_space, Box):
+        space = env.single_observation_space
+        parts = list(space.spaces.values()) if isinstance(space, Dict) else [space]
+        if not all(isinstance(part, Box) for part in parts):
             raise TypeError(
-                "env_or_kind: expected observations of one Box, got "
-                f"{env.single_observation_space!r:.100}"
+                "env_or_kind: expected observations of a Box or a Dict of Boxes, got "
+                f"{space!r:.100}"
             )
         self.num_envs = env.num_envs
         self.single_observation_space = env.single_observation_space
@@ -91,24 +93,24 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Tensor, dict[str, Any]]:
-        """Resets the environment; returns observations (n, k) and infos.
+    ) -> tuple[Any, dict[str, Any]]:
+        """Resets the environment; returns observations (n, …), a tensor or a dict, and infos.
 
         Values in options, such as options["reset_mask"], (n,) bool, and options["state"], may be
         tensors on any device.
         """
         obs, infos = self.env.reset(seed=seed, options=_arrays(options))
         with self._sender as send:
-            return send("observation", obs), self._infos(send, infos)
+            return _sent(send, "observation", obs), self._infos(send, infos)
 
-    def step(self, actions: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+    def step(self, actions: Any) -> tuple[Any, Tensor, Tensor, Tensor, dict[str, Any]]:
         """Steps all environments with actions (n, A), a tensor on any device or an array.
 
-        Returns observations (n, k) and rewards (n,), float32 for environments of propwash,
-        terminated and truncated (n,) bool, and infos with tensors instead of arrays. In mode
-        SAME_STEP the infos always contain
+        Returns observations (n, …), a tensor or a dict, and rewards (n,), float32 for environments
+        of propwash, terminated and truncated (n,) bool, and infos with tensors instead of arrays.
+        In mode SAME_STEP the infos always contain
 
-        - "final_obs" (n, k): the last observation of episodes that ended, elsewhere the returned
+        - "final_obs" (n, …): the last observation of episodes that ended, elsewhere the returned
           observation;
         - "_final_obs" (n,): whether the episode ended.
 
@@ -123,7 +125,7 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
             infos = self._with_finals(obs, infos)
         with self._sender as send:
             return (
-                send("observation", obs),
+                _sent(send, "observation", obs),
                 send("reward", reward),
                 send("terminated", terminated),
                 send("truncated", truncated),
@@ -132,12 +134,15 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _with_finals(self, obs: Any, infos: dict[str, Any]) -> dict[str, Any]:
         """Returns infos with the last observations as one array."""
-        mask = infos.get("_final_obs")
-        final = np.array(obs)
-        if mask is None:
-            mask = np.zeros(self.num_envs, dtype=np.bool_)
+        mask = infos.get("_final_obs", np.zeros(self.num_envs, dtype=np.bool_))
+        last = infos["final_obs"][mask] if mask.any() else []
+        if isinstance(obs, dict):
+            final: Any = {
+                name: _replaced(array, mask, [each[name] for each in last])
+                for name, array in obs.items()
+            }
         else:
-            final[mask] = np.concatenate(infos["final_obs"][mask]).reshape(-1, *obs.shape[1:])
+            final = _replaced(obs, mask, last)
         return {**infos, "final_obs": final, "_final_obs": mask}
 
     def _infos(self, send: Send, infos: dict[str, Any], path: str = "infos/") -> dict[str, Any]:
@@ -156,6 +161,21 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the environment."""
         self.env.close(**kwargs)
+
+
+def _replaced(array: Any, mask: Any, rows: Any) -> Any:
+    """Returns a copy of an array with other rows where the mask is set."""
+    copy = np.array(array)
+    if len(rows):
+        copy[mask] = np.stack(rows)
+    return copy
+
+
+def _sent(send: Send, name: str, observed: Any) -> Any:
+    """Sends observations, an array or a dict of arrays."""
+    if isinstance(observed, dict):
+        return {key: send(f"{name}/{key}", array) for key, array in observed.items()}
+    return send(name, observed)
 
 
 def _arrays(value: Any) -> Any:

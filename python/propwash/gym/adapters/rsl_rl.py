@@ -33,10 +33,11 @@ Tensor = torch.Tensor
 class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
     """RSL-RL's VecEnv on a fleet.
 
-    Observations are one group, "policy". extras["time_outs"] (n,) marks truncated episodes,
-    extras["final_observations"] are the observations before resets, extras["log"] the means of the
-    task's infos of ended episodes. Setting `episode_length_buf` staggers the ends of episodes, as
-    `learn(…, init_at_random_ep_len=True)` does.
+    Observations are one group, "policy", or the groups of a dict, such as "state" and
+    "privileged"; images have their channels first. extras["time_outs"] (n,) marks truncated
+    episodes, extras["final_observations"] are the observations before resets, extras["log"] the
+    means of the task's infos of ended episodes. Setting `episode_length_buf` staggers the ends of
+    episodes, as `learn(…, init_at_random_ep_len=True)` does.
 
     Args:
         env_or_kind: A task class, or an existing vector environment in autoreset mode SAME_STEP.
@@ -75,10 +76,15 @@ class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
         return self.get_observations()
 
     def get_observations(self) -> TensorDict:
-        """The group "policy", (n, k)."""
-        return TensorDict(
-            {"policy": self._seen}, batch_size=torch.Size([self.num_envs]), device=self.device
-        )
+        """The groups (n, …) of the last step."""
+        return self._groups(self._seen)
+
+    def _groups(self, seen: Any) -> TensorDict:
+        named = seen if isinstance(seen, dict) else {"policy": seen}
+        groups = {
+            name: each.movedim(-1, 1) if each.ndim == 4 else each for name, each in named.items()
+        }
+        return TensorDict(groups, batch_size=torch.Size([self.num_envs]), device=self.device)
 
     @property
     def episode_length_buf(self) -> Tensor:
@@ -97,10 +103,9 @@ class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict[str, Any]]:
         """Steps all environments with actions (n, A), clipped to [-1, 1]."""
         self._seen, reward, terminated, truncated, infos = self.envs.step(actions)
-        extras: dict[str, Any] = {
-            "time_outs": truncated,
-            "final_observations": infos["final_obs"],
-        }
+        last = infos["final_obs"]
+        last = self._groups(last) if isinstance(last, dict) else last
+        extras: dict[str, Any] = {"time_outs": truncated, "final_observations": last}
         log = {
             f"/episode/{name}": values[final["_" + name]].float().mean()
             for final in [infos.get("final_info", {})]

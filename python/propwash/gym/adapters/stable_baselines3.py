@@ -58,7 +58,7 @@ class FleetVecEnv(VecEnv):
         )
 
     def reset(self) -> Any:
-        """(n, k) observations."""
+        """Observations (n, …), an array or a dict."""
         if any(self._options):
             raise ValueError(f"options: expected none, got {self._options!r:.100}")
         seen, _ = self.envs.reset(seed=self._seeds[0])

@@ -20,8 +20,10 @@ except ImportError as error:
         'pip install "propwash[torch]" torchrl'
     ) from error
 
+import numpy as np
 import torch
 from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Dict
 from gymnasium.vector import AutoresetMode
 
 import propwash.gym as pg
@@ -32,8 +34,9 @@ from propwash.gym.torch_env import TorchVectorEnv
 class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
     """TorchRL's EnvBase on a fleet, with batch_size (n,).
 
-    Keys are "observation", "action", "reward", "done", "terminated" and "truncated". The last
-    observation of an episode is at ("next", "observation"); TorchRL resets ended episodes by
+    Keys are "observation", "action", "reward", "done", "terminated" and "truncated"; observations
+    that are a dict have their own keys instead, such as "state" and "privileged". The last
+    observation of an episode is at ("next", …); TorchRL resets ended episodes by
     "_reset". "_step" may exclude only environments whose episode has ended, as one fleet steps all.
     `set_seed` takes effect with the next reset of all environments.
 
@@ -60,9 +63,10 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
         n, where = envs.num_envs, envs.device
         super().__init__(device=where, batch_size=torch.Size([n]))
         self.envs = envs
-        seen, act = envs.observation_space.shape or (), envs.action_space.shape or ()
+        space, act = envs.observation_space, envs.action_space.shape or ()
+        boxes = space.spaces if isinstance(space, Dict) else {"observation": space}
         self.observation_spec = Composite(
-            observation=Unbounded(seen, device=where, dtype=torch.float32), shape=(n,), device=where
+            {name: _spec(box, where) for name, box in boxes.items()}, shape=(n,), device=where
         )
         self.action_spec = Bounded(-1.0, 1.0, act, device=where, dtype=torch.float32)
         self.reward_spec = Unbounded((n, 1), device=where, dtype=torch.float32)
@@ -95,7 +99,10 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
         parts = reward[:, None], terminated[:, None], truncated[:, None]
         reward, terminated, truncated = parts
         if held is not None:
-            seen = torch.where(held, tensordict["observation"], seen)
+            rows = held[:, 0]
+            seen = {name: each.clone() for name, each in _named(seen).items()}
+            for name, each in seen.items():
+                each[rows] = tensordict[name][rows]
             reward = torch.where(held, 0.0, reward)
             terminated = torch.where(held, self._terminated, terminated)
             truncated = torch.where(held, self._truncated, truncated)
@@ -117,9 +124,9 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
             self.envs.reset(options={"reset_mask": held[:, 0]})
         return held
 
-    def _result(self, seen: torch.Tensor, reward: torch.Tensor | None = None) -> TensorDictBase:
+    def _result(self, seen: Any, reward: torch.Tensor | None = None) -> TensorDictBase:
         flags = self._terminated | self._truncated, self._terminated, self._truncated
-        result = {"observation": seen, **dict(zip(_FLAGS, flags, strict=True))}
+        result = {**_named(seen), **dict(zip(_FLAGS, flags, strict=True))}
         if reward is not None:
             result["reward"] = reward
         return TensorDict(result, batch_size=self.batch_size, device=self.device)
@@ -128,6 +135,18 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
         """Closes the environments."""
         self.envs.close()
         super().close(**kwargs)
+
+
+def _named(seen: Any) -> dict[str, torch.Tensor]:
+    return seen if isinstance(seen, dict) else {"observation": seen}
+
+
+def _spec(box: Any, device: torch.device) -> Unbounded | Bounded:
+    if not box.is_bounded():
+        return Unbounded(box.shape, device=device, dtype=torch.float32)
+    limits = float(box.low.min()), float(box.high.max())
+    kind = torch.uint8 if box.dtype == np.uint8 else torch.float32
+    return Bounded(*limits, box.shape, device=device, dtype=kind)
 
 
 _FLAGS = ("done", "terminated", "truncated")

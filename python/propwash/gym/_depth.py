@@ -1,0 +1,113 @@
+"""Depth images of the tasks' scenes as observations."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _core
+from propwash.gym._options import Settings
+from propwash.gym._state import Observation, State
+from propwash.gym._task import MARKINGS, Task
+from propwash.sensors import Camera
+from propwash.world import Scene
+
+Array = NDArray[Any]
+Flags = NDArray[np.bool_]
+
+
+class DepthObservation(Observation):
+    """Depth images (n, height, width, 1) from a camera in the vehicle, along body x.
+
+    A pixel is the depth along the optical axis as a fraction of `depth_range`, 1 beyond it. The
+    images show the task's scenery without markings. An image is computed only if the vehicle has
+    moved since the last one, so that resets of some environments do not repeat the others.
+    """
+
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __init__(self, task: Task, state: State, chosen: Settings) -> None:
+        self._task = task
+        width, height = chosen.depth_size
+        self._camera = Camera(width, height, chosen.depth_fov)
+        self._range = float(chosen.depth_range)
+        self._images = np.zeros((state.size, height, width, 1), dtype=chosen.depth_dtype)
+        self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
+        """Poses of the images; NaN for none."""
+        self._scenery: list[Scene | None] = [None] * state.size
+        """Of each environment, from the task at the start of its episode."""
+        self._visible: dict[int, tuple[Scene, Scene]] = {}
+        """Each scenery with its scene without markings, by id."""
+        self._groups: list[tuple[Scene, NDArray[np.intp]]] = []
+        """Scenes and the environments in them."""
+
+    def observe(self, state: State, fresh: Flags | None) -> Array:
+        """Returns the images."""
+        self._find_scenes(np.flatnonzero(np.isnan(self._poses[:, 0]) | (state.steps == 0)))
+        poses = np.concatenate([state.position, state.attitude], axis=1)
+        moved = (poses != self._poses).any(axis=1)
+        self._poses = poses
+        pixels = self._images[..., 0]
+        for scene, rows in self._groups:
+            chosen = rows[moved[rows]]
+            if len(chosen) == state.size:
+                pixels[:] = self._measured(scene, state, state.position, state.attitude)
+            elif len(chosen):
+                parts = state.position[chosen], state.attitude[chosen]
+                pixels[chosen] = self._measured(scene, state, *parts)
+        images = state.buffer(self._images.shape, self._images.dtype, "depth")
+        np.copyto(images, self._images)
+        return images
+
+    def restored(self) -> None:
+        """Discards images and scenes: the task has other attributes now."""
+        self._poses[:] = np.nan
+
+    def _measured(self, scene: Scene, state: State, position: Array, attitude: Array) -> Array:
+        depth: Array = _core.measure_depth(
+            scene.core,
+            self._camera.core,
+            self._range,
+            0.0,
+            position,
+            attitude,
+            _core.SampleNoise(0, 0, 0, 0),
+            state.fleet._pool,
+        )
+        is_integer = self._images.dtype == np.uint8
+        depth *= (255.0 if is_integer else 1.0) / self._range
+        if is_integer:
+            return np.rint(depth)
+        return np.minimum(depth, 1.0)
+
+    def _find_scenes(self, rows: NDArray[np.intp]) -> None:
+        """Reads the sceneries of environments whose episode has begun."""
+        changed = False
+        for row in rows.tolist():
+            scenery = self._task.scenery(row)
+            if scenery is not self._scenery[row]:
+                self._scenery[row], changed = scenery, True
+                self._poses[row] = np.nan
+        if not changed:
+            return
+        members: dict[int, list[int]] = {}
+        for row, each in enumerate(self._scenery):
+            members.setdefault(id(each), []).append(row)
+        used = {id(each): each for each in self._scenery if each is not None}
+        self._visible = {key: self._entry(key, each) for key, each in used.items()}
+        self._groups = [(self._visible[key][1], np.array(rows)) for key, rows in members.items()]
+        if not any(len(scene.items) for scene, _ in self._groups):
+            name = type(self._task).__name__
+            raise ValueError(
+                f"observation: expected a task with a scene for 'depth', {name} has none; give it "
+                "the attribute `scene`, or use 'state' or 'sensors'"
+            )
+
+    def _entry(self, key: int, scenery: Scene) -> tuple[Scene, Scene]:
+        found = self._visible.get(key)
+        if found is not None and found[0] is scenery:
+            return found
+        items = [item for item in scenery.items if item.category not in MARKINGS]
+        return scenery, scenery if len(items) == len(scenery.items) else Scene(items)
