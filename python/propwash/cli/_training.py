@@ -28,7 +28,7 @@ class Training:
     """One run of the command.
 
     Args:
-        settings: task, seed, threads and ray (workers, 0: none); changes and set, the values of
+        settings: task, method, seed, threads and ray (workers, 0: none); changes and set, the values of
             --option and --set in JSON.
         options: out, steps, seconds, every, full, viz and ray_address of the command.
         checkpoint: Result of read_checkpoint to continue from.
@@ -39,15 +39,18 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo, recipes
+        from propwash.gym import policy, ppo, recipes, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz = settings, out, options.viz
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        recipe = recipes.recipe(self.task)
+        method = settings["method"]
+        recipe: Any = recipes.recipe(self.task, method)
         self.description = policy.describe(
-            self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
+            self.task,
+            {**recipe.options, **others},
+            {"method": method, "seed": self.seed, "settings": changed},
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
@@ -72,11 +75,12 @@ class Training:
             from propwash.gym import ray_ppo
 
             ray_ppo.connect(options.ray_address, workers * threads)
-            self.learner: ppo.PPO = ray_ppo.RayPPO(
+            self.learner: ppo.PPO | shac.SHAC = ray_ppo.RayPPO(
                 make, recipe.num_envs, recipe.args, self.seed, workers=workers, threads=threads
             )
         else:
-            self.learner = ppo.PPO(make(recipe.num_envs), recipe.args, self.seed)
+            learner: Any = shac.SHAC if method == "shac" else ppo.PPO
+            self.learner = learner(make(recipe.num_envs), recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full

@@ -32,6 +32,10 @@ class Window(NamedTuple):
     """m/s, of the target."""
 
 
+_WANTED = {"action": "rate_thrust", "observation": "state", "privileged": False, "noise": False}
+"""Settings of environments with gradients."""
+
+
 class DifferentiableTask:
     """A task in the environments of an engine; the engine's noise must be off.
 
@@ -41,7 +45,7 @@ class DifferentiableTask:
 
     def __init__(self, engine: Engine) -> None:
         chosen = engine.settings
-        for name, wanted in (("action", "rate_thrust"), ("observation", "state"), ("noise", False)):
+        for name, wanted in _WANTED.items():
             if (value := getattr(chosen, name)) != wanted:
                 raise ValueError(f"{name}: expected {wanted!r} for gradients, got {value!r}")
         self.task: Any = engine.task

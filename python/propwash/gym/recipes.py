@@ -1,4 +1,4 @@
-"""Recipes of `python -m propwash train`: tasks, their options and PPO hyperparameters."""
+"""Recipes of `python -m propwash train`: tasks, their options and hyperparameters."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from propwash import _checks as checks
-from propwash.gym import policy, ppo
+from propwash.gym import policy, ppo, shac
 from propwash.gym.ppo import Args
 
 _SMALLEST = {"scale_iterations": 0}
 """Minimum of integer settings, where it is not 1."""
-_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
+_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0}
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Recipe:
     """Options of the task and its environments for evaluation and use."""
     training: dict[str, Any]
     """Options that differ in training."""
-    args: Args
+    args: Args | shac.Args
     num_envs: int
     steps: int
     """Maximum number of environment steps."""
@@ -38,8 +38,19 @@ class Recipe:
     """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
 
 
-def recipe(task: str) -> Recipe:
-    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT."""
+def recipe(task: str, method: str = "ppo") -> Recipe:
+    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
+
+    Raises ValueError for a method that cannot train the task.
+    """
+    if method == "shac":
+        if task not in _SHAC:
+            raise ValueError(
+                f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
+                f"{task!r:.100}; train it with --method ppo"
+            )
+        changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
+        return replace(RECIPES[task], **changes)
     if task in RECIPES:
         return RECIPES[task]
     found = getattr(policy.task_class(task), "recipe", DEFAULT)
@@ -53,7 +64,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
 
     Raises ValueError for an unknown name, with the nearest one, and for an invalid value.
     """
-    known = [each.name for each in fields(Args)]
+    known = [each.name for each in fields(recipe.args)]
     checked: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in (*known, "num_envs"):
@@ -61,16 +72,15 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
                 f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
             )
         try:
-            checked[name] = _checked(name, value)
+            checked[name] = _checked(name, value, getattr(recipe.args, name, 0))
         except TypeError as error:  # not a number
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
     return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: Any, default: Any) -> Any:
     """A setting, converted to the type of its default."""
-    default = getattr(Args, name, 0)
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple):
             raise ValueError(f"{name}: expected a list of columns, [] for all, got {value!r:.100}")
@@ -149,3 +159,31 @@ RECIPES = {
         goal={"finished [%]": 100.0, "score": 95.5},
     ),
 }
+
+_SHAC: dict[str, dict[str, Any]] = {
+    "hover": {"training": shac.COARSE, "args": shac.Args(), "num_envs": 64, "steps": 122_880},
+    "track": {
+        "training": {**shac.COARSE, "max_episode_steps": 120, "bound": 3.0},
+        "args": shac.Args(columns=(*ppo.STATE, *range(22, 34)), decay_iterations=160),
+        "num_envs": 64,
+        "steps": 276_480,
+    },
+    "race": {
+        "training": {**shac.COARSE, "max_episode_steps": 300, "bound": 60.0},
+        "args": shac.Args(
+            num_steps=16,
+            learning_rate=4e-3,
+            decay_iterations=500,
+            critic_epochs=8,
+            gamma=0.985,
+            reward_scale=0.1,
+            init_std=0.2,
+            columns=(*ppo.STATE, *range(22, 38)),
+            scale_iterations=20,
+            restart_every=50,
+        ),
+        "num_envs": 256,
+        "steps": 2_048_000,
+    },
+}
+"""Fields of RECIPES that differ with SHAC, and the options that differ in its training."""
