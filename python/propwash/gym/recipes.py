@@ -24,7 +24,8 @@ class Recipe:
     """Options of the task and its environments for evaluation and use."""
     training: dict[str, Any]
     """Options that differ in training."""
-    args: Args | shac.Args
+    args: Any
+    """Args of the method: of ppo or of shac."""
     num_envs: int
     steps: int
     """Maximum number of environment steps."""
@@ -161,10 +162,18 @@ RECIPES = {
 }
 
 _SHAC: dict[str, dict[str, Any]] = {
-    "hover": {"training": shac.COARSE, "args": shac.Args(), "num_envs": 64, "steps": 122_880},
+    "hover": {
+        "training": shac.COARSE,
+        "args": shac.Args(),
+        "num_envs": 64,
+        "steps": 107_520,
+        "every": 53_760,
+    },
     "track": {
         "training": {**shac.COARSE, "max_episode_steps": 120, "bound": 3.0},
-        "args": shac.Args(columns=(*ppo.STATE, *range(22, 34)), decay_iterations=160),
+        "args": shac.Args(
+            learning_rate=8e-3, decay_iterations=160, columns=(*ppo.STATE, *range(22, 34))
+        ),
         "num_envs": 64,
         "steps": 276_480,
     },
@@ -174,7 +183,7 @@ _SHAC: dict[str, dict[str, Any]] = {
             num_steps=16,
             learning_rate=4e-3,
             decay_iterations=500,
-            critic_epochs=8,
+            critic_epochs=4,
             gamma=0.985,
             reward_scale=0.1,
             init_std=0.2,

@@ -41,9 +41,10 @@ class Args:
     """Hyperparameters of SHAC; the defaults are for Hover."""
 
     num_steps: int = 24  # steps of each environment in a window
-    learning_rate: float = 8e-3  # initial value of actor and critic
-    decay_iterations: int = 80  # iterations until the learning rate is a tenth of that
-    critic_epochs: int = 4  # passes of the critic over a window
+    learning_rate: float = 1e-2  # initial value of actor and critic
+    decay_iterations: int = 70  # iterations until the learning rate is a tenth of that
+    critic_epochs: int = 2  # passes of the critic over a window
+    critic_batches: int = 2  # optimiser steps of a pass
     target_rate: float = 0.3  # by which the target critic follows the critic
     gamma: float = 0.95  # discount factor per step
     gae_lambda: float = 0.95  # of the critic's targets
@@ -93,9 +94,8 @@ class SHAC:
         network = ppo.Args(hidden=args.hidden, columns=args.columns)
         self.agent = ppo.Agent(width, self.engine.actions.size, network, self.generator)
         self.target = copy.deepcopy(self.agent.critic).requires_grad_(False)
-        parts = self.agent.actor, self.agent.critic
-        groups = [{"params": list(part.parameters())} for part in parts]
-        self.optimizer = torch.optim.Adam(groups, betas=(0.7, 0.95), fused=True)
+        parameters = [*self.agent.actor.parameters(), *self.agent.critic.parameters()]
+        self.optimizer = torch.optim.Adam(parameters, betas=(0.7, 0.95), fused=True)
         self.iteration, self.global_step = 0, 0
         self.limit = self.engine.limit or 2**31  # steps of an episode
         self.age = np.zeros(envs.num_envs, dtype=np.int64)  # steps since the start of the episode
@@ -124,8 +124,7 @@ class SHAC:
         if self.iteration % self.args.restart_every == 0:
             self.restart()
         factor = max(0.1, 1.0 - 0.9 * self.iteration / self.args.decay_iterations)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.args.learning_rate * factor
+        self.optimizer.param_groups[0]["lr"] = self.args.learning_rate * factor
         flown = self.fly(self.args.init_std * factor)
         statistics = {**self.update_actor(flown), **self.update_critic(flown)}
         if self.iteration < self.args.scale_iterations:
@@ -194,14 +193,15 @@ class SHAC:
             values = self.target(x).squeeze(-1)
             targets = td_lambda(rewards, values, flown.ended, args.gamma, args.gae_lambda)
             live = flown.live[:-1].flatten().nonzero().squeeze(1)
-            x, targets = (part.flatten(0, 1)[live] for part in (x[:-1], targets))
+            x, targets = x[:-1].flatten(0, 1), targets.flatten()
         for _ in range(args.critic_epochs):
-            loss = (self.agent.critic(x).squeeze(-1) - targets).square().mean()
-            self.learn(loss, self.agent.critic)
+            order = live[torch.randperm(len(live), generator=self.generator)]
+            for rows in order.chunk(args.critic_batches):
+                loss = (self.agent.critic(x[rows]).squeeze(-1) - targets[rows]).square().mean()
+                self.learn(loss, self.agent.critic)
         with torch.no_grad():
-            for slow, fast in zip(
-                self.target.parameters(), self.agent.critic.parameters(), strict=True
-            ):
+            pairs = zip(self.target.parameters(), self.agent.critic.parameters(), strict=True)
+            for slow, fast in pairs:
                 slow.lerp_(fast, args.target_rate)
         return {"value_loss": loss.item(), "lr": self.optimizer.param_groups[0]["lr"]}
 
@@ -218,9 +218,8 @@ class SHAC:
     def finish(self, flown: Flown) -> None:
         """Begins new episodes where the last ones have ended."""
         self.age += self.args.num_steps
-        done = (flown.live[-1] == 0.0).numpy() | (
-            self.age + self.args.num_steps > self.engine.limit
-        )
+        is_old = self.age + self.args.num_steps > self.limit
+        done = is_old | (flown.live[-1] == 0.0).numpy()
         self.action = flown.window.action[-1].detach()
         if done.any():
             self.engine.restart(done)
@@ -232,7 +231,7 @@ def main() -> None:
     """Learns to hover, and evaluates the policy in 1000 new episodes."""
     parser = argparse.ArgumentParser(description="learn to hover with SHAC")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=float, default=1.2e5, help="total environment steps")
+    parser.add_argument("--steps", type=float, default=107_520, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
     shac = SHAC(pg.make_vec(pg.Hover, 64, copy=False, **ppo.HOVER, **COARSE), Args(), options.seed)
