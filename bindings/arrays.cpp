@@ -33,6 +33,15 @@ py::ssize_t first_not_finite_of(const Number* numbers, py::ssize_t count, Word e
   return first;
 }
 
+template <class Number>
+bool all_within_of(const Number* numbers, std::size_t count, Number bound) {
+  int beyond = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    beyond |= static_cast<int>(!(std::abs(numbers[i]) < bound));
+  }
+  return beyond == 0;
+}
+
 }  // namespace
 
 std::string described(py::handle value) {
@@ -64,6 +73,13 @@ py::ssize_t first_not_finite(const float* numbers, py::ssize_t count) {
 }
 py::ssize_t first_not_finite(const double* numbers, py::ssize_t count) {
   return first_not_finite_of<std::uint64_t>(numbers, count, 0x7ff0000000000000u);
+}
+
+bool all_within(const float* numbers, std::size_t count, float bound) {
+  return all_within_of(numbers, count, bound);
+}
+bool all_within(const double* numbers, std::size_t count, double bound) {
+  return all_within_of(numbers, count, bound);
 }
 
 Array finite_array(py::handle value, const std::string& name, const std::string& expected) {

@@ -178,17 +178,12 @@ class PyFleet {
     const auto shaped = [this](py::ssize_t width) { return Rows({size(), width}); };
     Rows rows[] = {shaped(3), shaped(3), shaped(4), shaped(3)};
     const Span<T> to[] = {span_of(rows[0]), span_of(rows[1]), span_of(rows[2]), span_of(rows[3])};
-    int beyond = 0;
+    bool within = true;
     alone(size() > worth_releasing * 4, [&] {
       fleet_.read_kinematics(to[0], to[1], to[2], to[3]);
-      for (const auto& numbers : to) {
-        const T* const x = numbers.data();
-        for (std::size_t k = 0; k < numbers.size(); ++k) {
-          beyond |= static_cast<int>(!(x[k] < bound)) | static_cast<int>(!(x[k] > -bound));
-        }
-      }
+      for (const auto& numbers : to) within &= all_within(numbers.data(), numbers.size(), bound);
     });
-    return py::make_tuple(rows[0], rows[1], rows[2], rows[3], beyond == 0);
+    return py::make_tuple(rows[0], rows[1], rows[2], rows[3], within);
   }
 
   py::array time() const {

@@ -33,7 +33,7 @@ struct ActionRows {
 namespace detail {
 
 template <class T>
-using Lanes = WorldLanes<T>;
+using Lanes = NativePack<T>;
 
 /// A block of environments: index of the first, and number of lanes in use.
 struct Block {
@@ -57,12 +57,7 @@ struct Columns {
 template <int Width, class T>
 PROPWASH_FN Columns<T, Width> columns_of(const T* rows, const Block& block, std::size_t size) {
   Columns<T, Width> columns;
-#if PROPWASH_HAS_PACKS
   propwash::detail::load_rows<Width>(rows, block.first, size, columns.at);
-#else
-  for (int i = 0; i < Width; ++i) columns.at[i] = rows[block.first * Width + std::size_t(i)];
-  (void)size;
-#endif
   return columns;
 }
 template <class T>
@@ -79,31 +74,12 @@ PROPWASH_FN Quat<Lanes<T>> quat_of(const T* rows, const Block& block, std::size_
 template <class T>
 PROPWASH_FN Lanes<T> column_of(const T* rows, std::size_t width, std::size_t column,
                                const Block& block) {
-#if PROPWASH_HAS_PACKS
   Lanes<T> x{};
   for (std::size_t lane = 0; lane < block.count; ++lane) {
     x.v[static_cast<int>(lane)] = rows[(block.first + lane) * width + column];
   }
   return x;
-#else
-  return rows[block.first * width + column];
-#endif
 }
-
-template <class T>
-PROPWASH_FN T lane_of(const T& x, std::size_t) {
-  return x;
-}
-#if PROPWASH_HAS_PACKS
-template <class T, int N>
-PROPWASH_FN T lane_of(const Pack<T, N>& x, std::size_t lane) {
-  return x[static_cast<int>(lane)];
-}
-template <class T, int N>
-PROPWASH_FN bool lane_of(const PackMask<T, N>& mask, std::size_t lane) {
-  return mask[static_cast<int>(lane)];
-}
-#endif
 
 /// Writes lanes, numbers or Booleans, to one column of rows of `width`.
 template <class W, class To>
@@ -112,11 +88,12 @@ PROPWASH_FN void put(const W& x, To* rows, std::size_t width, std::size_t column
   To* to = rows + block.first * width + column;
   if (block.count == static_cast<std::size_t>(LanesOf<W>::count)) {
     for (int lane = 0; lane < LanesOf<W>::count; ++lane, to += width) {
-      *to = lane_of(x, static_cast<std::size_t>(lane));
+      *to = x[lane];
     }
     return;
   }
-  for (std::size_t lane = 0; lane < block.count; ++lane, to += width) *to = lane_of(x, lane);
+  for (std::size_t lane = 0; lane < block.count; ++lane, to += width)
+    *to = x[static_cast<int>(lane)];
 }
 template <class W, class T>
 PROPWASH_FN void put(const Vec3<W>& v, T* rows, std::size_t width, std::size_t column,
@@ -130,7 +107,6 @@ PROPWASH_FN void put(const Vec3<W>& v, T* rows, std::size_t width, std::size_t c
 template <class W, class T>
 PROPWASH_FN void put_four(const W (&x)[4], T* rows, std::size_t width, std::size_t column,
                           const Block& block) {
-#if PROPWASH_HAS_PACKS
   if constexpr (LanesOf<W>::count == 4) {
     if (block.count == 4) {
       const auto low_01 = __builtin_shufflevector(x[0].v, x[1].v, 0, 4, 1, 5);
@@ -145,19 +121,26 @@ PROPWASH_FN void put_four(const W (&x)[4], T* rows, std::size_t width, std::size
       return;
     }
   }
-#endif
   for (std::size_t k = 0; k < 4; ++k) put(x[k], rows, width, column + k, block);
 }
 
 /// Sum over the columns of the squared change of action.
 template <class T>
-PROPWASH_FN Lanes<T> squared_change(const ActionRows<T>& action, const Block& block) {
+PROPWASH_FN Lanes<T> squared_change(const ActionRows<T>& action, const Block& block,
+                                    std::size_t size) {
   Lanes<T> sum{};
+  const auto add = [&](const Lanes<T>& now, const Lanes<T>& before) PROPWASH_LAMBDA {
+    sum = sum + (now - before) * (now - before);
+  };
+  if (action.width == 4) {  // by far the most common; transposed in registers
+    const auto now = columns_of<4>(action.now, block, size);
+    const auto before = columns_of<4>(action.before, block, size);
+    for (int k = 0; k < 4; ++k) add(now.at[k], before.at[k]);
+    return sum;
+  }
   const auto width = static_cast<std::size_t>(action.width);
   for (std::size_t k = 0; k < width; ++k) {
-    const Lanes<T> change =
-        column_of(action.now, width, k, block) - column_of(action.before, width, k, block);
-    sum = sum + change * change;
+    add(column_of(action.now, width, k, block), column_of(action.before, width, k, block));
   }
   return sum;
 }

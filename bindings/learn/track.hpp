@@ -102,7 +102,7 @@ void judge_track(const StateRows<T>& state, const ActionRows<T>& action, const T
     const Vec3<W> rates = detail::vec3_of(state.body_rates, block, n);
     const W value = weights.position / (far * per_scale + T(1)) -
                     weights.velocity * velocity_error - weights.body_rates * squared_norm(rates) -
-                    weights.action_change * detail::squared_change(action, block);
+                    weights.action_change * detail::squared_change(action, block, state.size);
     detail::put(value, reward, 1, 0, block);
     detail::put(far > W(bound), over, 1, 0, block);
     detail::put(far, distance, 1, 0, block);

@@ -1,5 +1,6 @@
 // Rewards and observations of environments, compared with plain formulas for one vehicle, for any
 // number of rows.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -285,7 +286,8 @@ TEST_CASE("a gate is passed only along its x axis and within its opening", "[lea
   const learn::RaceGate<float> gate{{5, 1, 2}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.6F};
   const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
     float fraction = not_one;
-    return learn::detail::passes(gate, from - gate.centre, to - gate.centre, fraction);
+    const auto centre = learn::xyz(gate.centre);
+    return learn::detail::passes(gate, from - centre, to - centre, fraction);
   };
   CHECK(passes({5, 0, 2}, {5, 2, 2}));
   CHECK(passes({5.7F, 0, 2.5F}, {5.7F, 2, 2.5F}));
@@ -423,4 +425,66 @@ TEST_CASE("a race detects contacts between steps, like one with fine steps", "[l
   }
   CHECK(into > 8);
   CHECK(through > 5);
+}
+
+TEST_CASE("the observed logarithms are those of the standard library, to float rounding",
+          "[learn]") {
+  double largest = 0.0;
+  for (double exponent = -37.0; exponent < 38.0; exponent += 1e-3) {
+    const auto x = static_cast<float>(std::pow(10.0, exponent));
+    const double exact = std::log(static_cast<double>(x));
+    const double unit = std::nextafter(std::abs(static_cast<float>(exact)), 1e9F) -
+                        std::abs(static_cast<float>(exact));
+    largest = std::max(largest, std::abs(double{learn::detail::log_of(x)} - exact) / unit);
+  }
+  CHECK(largest < 1.0);
+  CHECK(learn::detail::log_of(1.0F) == 0.0F);
+
+  const learn::RaceGate<float> next{{1, 2, 3}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.7F};
+  const learn::RaceGate<float> after{{9, -4, 2}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0.8F, 0.7F};
+  const std::vector<learn::RaceGate<float>> gates{next, after, after};
+  const learn::RaceCourse<float> course{gates.data(), 1, {}};
+  constexpr std::size_t n = 37;
+  Crowd crowd(n, 7);
+  for (std::size_t i = 0; i < n; ++i) {  // 1e-6 m to 1e6 m from the gate
+    const double scale = std::pow(10.0, -6.0 + 12.0 * static_cast<double>(i) / (n - 1));
+    for (std::size_t k = 0; k < 3; ++k) {
+      crowd.position[3 * i + k] = static_cast<float>(double{next.centre[static_cast<int>(k)]} +
+                                                     scale * double{crowd.position[3 * i + k]});
+    }
+  }
+  const std::array<std::int64_t, n> on{}, passed{};
+  Rows target(3 * n), seen(learn::race_columns * n), scaled(learn::race_scaled_columns * n);
+  learn::look_at_gates(&course, on.data(), passed.data(), crowd.position.data(), n, target.data(),
+                       seen.data(), scaled.data());
+  const auto close = [](double x) { return Approx(x).epsilon(3e-7).margin(1e-6); };
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec from = crowd.at(crowd.position, i) - Vec{1.0, 2.0, 3.0};
+    const Vec place{from.y, -from.x, from.z};
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(scaled[4 * i + k] == close(std::asinh(place[static_cast<int>(k)])));
+    }
+    CHECK(scaled[4 * i + 3] == close(std::log(norm(from) + 0.1)));
+  }
+}
+
+TEST_CASE("rewards include the change of all components of an action", "[learn]") {
+  constexpr std::size_t n = 6;
+  const Crowd crowd(n, 4);
+  for (const int width : {1, 3, 4}) {  // of rows in the same memory
+    const auto columns = static_cast<std::size_t>(width);
+    Rows reward(n), distance(n);
+    Truths over{};
+    const learn::HoverReward<float> weights{0.0F, 1.0F, 0.0F, 0.0F, 1.0F};
+    learn::judge_hover(crowd.state(), {width, crowd.action.data(), crowd.before.data()}, weights,
+                       3.0F, reward.data(), over.data(), distance.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      double expected = 0.0;
+      for (std::size_t k = i * columns; k < (i + 1) * columns; ++k) {
+        const double change = double{crowd.action[k]} - double{crowd.before[k]};
+        expected -= change * change;
+      }
+      CHECK(reward[i] == Approx(expected).margin(1e-6));
+    }
+  }
 }

@@ -441,7 +441,7 @@ def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
     model.metadata_props[0].value = '{"task": "swim", "options": {}}'
     onnx.save(model, file)
     with pytest.raises(
-        ValueError, match="task: expected one of hover, track, race, land, .* got 'swim'"
+        ValueError, match=r"task: expected one of hover, track, race, land, .* got 'swim'"
     ):
         policy.Policy.load(file)
     del model.metadata_props[:]

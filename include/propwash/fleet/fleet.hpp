@@ -85,12 +85,10 @@ class Fleet {
   /// Number of elements of a field per vehicle.
   int width(FleetField field) const { return memory_.extent(field).count; }
   /// Copies a field into (size, width) rows.
-  void read(FleetField field, Span<T> rows) const { memory_.read(field, rows); }
+  void read(FleetField field, Span<T> rows) const;
   /// Copies the four rigid-body fields in one pass over the fleet's memory.
   void read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
-                       Span<T> body_rates) const {
-    memory_.read_kinematics(position, velocity, attitude, body_rates);
-  }
+                       Span<T> body_rates) const;
   /// Copies the IMU's readings at the current state, (size, 3) each, m/s^2 and rad/s in sensor
   /// axes; if the IMU is slower than the physics, the latest sample. Allocates.
   void read_imu(Span<T> specific_force, Span<T> angular_rate, ExecutorRef executor = {}) const;

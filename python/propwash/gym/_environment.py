@@ -262,20 +262,26 @@ def infos_of(engine: Engine, result: Step) -> dict[str, Any]:
     if result.clipped is not None:
         add(infos, "clipped", result.clipped, result.clipped > 0)
     if result.any_done:
-        add(infos, "diverged", engine.state.diverged, result.done)
-        for name, values in engine.task.info(engine.state).items():
-            add(infos, name, values, result.done)
+        rows = np.flatnonzero(result.done)
+        ended = {"diverged": engine.state.diverged, **engine.task.info(engine.state)}
+        for name, values in ended.items():
+            _put(infos, name, values, result.done, rows)
     return infos
 
 
 def add(infos: dict[str, Any], name: str, values: Any, mask: Flags) -> None:
     """Adds an array, zero where the mask is not set, and the mask; nothing for an empty mask."""
-    rows = np.flatnonzero(mask)  # usually few, so faster than indexing by the mask
+    rows = np.flatnonzero(mask)
     if len(rows):
-        source = np.asarray(values)
-        array = np.zeros_like(source)
-        array[rows] = source[rows]
-        infos[name], infos["_" + name] = array, mask.copy()
+        _put(infos, name, values, mask, rows)
+
+
+def _put(infos: dict[str, Any], name: str, values: Any, mask: Flags, rows: Any) -> None:
+    """Adds an array and the mask; rows: where the mask is set, usually few, so faster than it."""
+    source = np.asarray(values)
+    array = np.zeros(source.shape, source.dtype)
+    array[rows] = source[rows]
+    infos[name], infos["_" + name] = array, mask.copy()
 
 
 def one(infos: Mapping[str, Any]) -> dict[str, Any]:

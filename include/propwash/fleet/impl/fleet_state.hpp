@@ -19,6 +19,18 @@ Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const Fle
 
 // ---- reading ----
 
+// not in the class, as the units of the extension that call these are not optimised for loops
+template <class T, int N>
+void Fleet<T, N>::read(FleetField field, Span<T> rows) const {
+  memory_.read(field, rows);
+}
+
+template <class T, int N>
+void Fleet<T, N>::read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
+                                  Span<T> body_rates) const {
+  memory_.read_kinematics(position, velocity, attitude, body_rates);
+}
+
 template <class T, int N>
 void Fleet<T, N>::time(Span<double> seconds) const {
   detail::check_count(seconds.size(), size(), 0, "seconds");
