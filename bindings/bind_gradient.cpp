@@ -14,6 +14,17 @@ namespace {
 
 using Doubles = std::map<std::string, py::array_t<double, py::array::c_style>>;
 
+/// The columns of each part of a command, in the order of the commands' numbers; 0: a part without
+/// an axis for columns.
+py::dict columns_of(Span<const CommandPart> parts, int rotors) {
+  py::dict columns;
+  for (const CommandPart& part : parts) {
+    const bool is_per_rotor = part.columns == CommandPart::one_per_rotor;
+    columns[part.name] = part.tail() == 0 ? 0 : is_per_rotor ? rotors : part.columns;
+  }
+  return columns;
+}
+
 }  // namespace
 
 /// A recorded flight of a fleet. Python checks the arrays.
@@ -25,6 +36,7 @@ class PyGradient {
              const py::object& substeps, const std::vector<std::size_t>& requested)
       : pool_(fleet.pool_), size_(fleet.size()) {
     const Command& commands = multicopter_command(command);
+    parts_ = commands.parts();
     const auto each = static_cast<int>(PyFleet<T>::step_count(substeps));
     CommandBuffers<T> buffers;
     fleet.alone(false, [&] {
@@ -43,6 +55,8 @@ class PyGradient {
   }
 
   py::dict states() const { return dict_of(states_); }
+
+  py::dict parts() const { return columns_of(parts_, gradient_->rotors()); }
 
   /// cotangents: by name of a part of the state, (K, n, width). Returns commands, start,
   /// motor_commands and parameters.
@@ -148,6 +162,7 @@ class PyGradient {
   MaybePool pool_;
   py::ssize_t size_;
   py::ssize_t count_ = 0;
+  Span<const CommandPart> parts_;
   std::optional<FleetGradient<T>> gradient_;
   std::map<std::string, Rows> states_;
 };
@@ -194,9 +209,11 @@ class PyFlight {
       source.step(fleet, 0, substeps_, fleet_.executor());
       for (std::size_t k = 0; k < to.size(); ++k) fleet.read(named_fields[k].field, to[k]);
     });
+    parts_ = commands.parts();
     return py::make_tuple(std::move(taken), states[0], states[1], states[2], states[3], states[4]);
   }
 
+  py::dict parts() const { return columns_of(parts_, gradient_->rotors()); }
   /// Count of numbers in the memory of a vehicle, and of past motor commands at its start.
   py::tuple widths() const {
     return py::make_tuple(gradient_->memory_width(), gradient_->history_width());
@@ -254,6 +271,7 @@ class PyFlight {
   std::vector<std::size_t> requested_;
   CommandBuffers<T> buffers_;
   FleetCommandKind kind_{};
+  Span<const CommandPart> parts_;
   std::shared_ptr<const FleetGradient<T>> gradient_;
 };
 
@@ -267,6 +285,7 @@ void bind_gradient_of(py::module_& m, const char* name) {
                     const std::vector<std::size_t>&>(),
            "fleet"_a, "command"_a, "steps"_a, "substeps"_a, "requested"_a)
       .def("states", &Self::states)
+      .def("parts", &Self::parts)
       .def("pull", &Self::pull, "cotangents"_a, "window"_a)
       .def("push", &Self::push, "tangents"_a);
 }
@@ -280,6 +299,7 @@ void bind_flight_of(py::module_& m, const char* name) {
       .def(py::init<PyFleet<T>&, const py::object&, std::vector<std::size_t>>(), "fleet"_a,
            "substeps"_a, "requested"_a, py::keep_alive<1, 2>())
       .def("step", &Self::step, "command"_a)
+      .def("parts", &Self::parts)
       .def("widths", &Self::widths)
       .def("pull", &Self::pull, "step"_a, "cotangents"_a, "memory"_a);
 }

@@ -20,10 +20,10 @@ FREQUENCY = 960
 PHYSICS = "motor lag and limits, thrust, torques, rotor momentum, linear drag, rigid body, floor"
 
 
-def time_one(control: Control, includes: str, leaves_out: str) -> None:
-    """Measures a call of ten RK4 steps, without its compilation."""
+def simulator(n: int, control: Control) -> Sim:
+    """One with first-principles dynamics, RK4, and controllers that run in every step."""
     sim = Sim(
-        n_worlds=VEHICLES,
+        n_worlds=n,
         dynamics=Dynamics.first_principles,
         control=control,
         integrator=Integrator.rk4,
@@ -33,6 +33,12 @@ def time_one(control: Control, includes: str, leaves_out: str) -> None:
         device="cpu",
     )
     sim.reset()
+    return sim
+
+
+def time_one(control: Control, includes: str, leaves_out: str) -> None:
+    """Measures a call of ten RK4 steps, without its compilation."""
+    sim = simulator(VEHICLES, control)
     rng = np.random.default_rng(7)
     shape = (VEHICLES, 1, 4)
     if control == Control.rotor_vel:

@@ -212,10 +212,8 @@ def of_shape(
     array = numeric(name, value, expected)
     if not any(_has_shape(array, shape) for shape in shapes):
         raise ValueError(f"{name}: expected {expected}, got {described(value)}")
-    if finite and not np.isfinite(array).all():
-        first = np.argwhere(~np.isfinite(array))[0].tolist()
-        place = f" at {first}" if first else ""
-        raise ValueError(f"{name}: expected {expected}, got {array[tuple(first)]}{place}")
+    if finite:
+        _require_finite(name, array, expected)
     return array
 
 
@@ -224,6 +222,41 @@ def shaped(
 ) -> Array:
     """A float64 array of one of some shapes, as of_shape(); a copy."""
     return of_shape(name, value, *shapes, unit=unit, finite=finite).astype(np.float64)
+
+
+def broadcast(
+    name: str,
+    value: object,
+    shape: tuple[int, ...],
+    *,
+    per_vehicle: bool = False,
+    finite: bool = False,
+    hint: str = "",
+) -> Array:
+    """A contiguous float64 array of `shape` from numbers that broadcast to it.
+
+    per_vehicle: numbers (n,) that are not one row are one number for each vehicle. hint: the end
+    of the message for another shape.
+    """
+    expected = f"{'finite ' * finite}numbers of shape {shape}, or that broadcast to it"
+    array = numeric(name, value, expected)
+    if per_vehicle and array.ndim == 1 and len(shape) > 1 and array.shape != shape[1:]:
+        array = array.reshape(-1, *(1 for _ in shape[1:]))
+    try:
+        full = np.broadcast_to(array, shape)
+    except ValueError:
+        raise ValueError(f"{name}: expected {expected}, got {described(value)}{hint}") from None
+    if finite:
+        _require_finite(name, array, expected)
+    return np.ascontiguousarray(full, dtype=np.float64)
+
+
+def _require_finite(name: str, array: Numbers, expected: str) -> None:
+    if np.isfinite(array).all():
+        return
+    first = np.argwhere(~np.isfinite(array))[0].tolist()
+    place = f" at {first}" if first else ""
+    raise ValueError(f"{name}: expected {expected}, got {array[tuple(first)]}{place}")
 
 
 def _has_shape(array: Numbers, shape: tuple[int | str, ...]) -> bool:

@@ -2,7 +2,8 @@
 
     from propwash.torch import Flight, rollout
 
-`rollout` flies commands that are known beforehand, `Flight` those of a policy. Requires the extra `torch`. `docs/gradients.md` has an example.
+`rollout` flies commands that are known beforehand, `Flight` those of a policy. Requires the extra
+`torch`. `docs/gradients.md` has examples.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ class _Step(torch.autograd.Function):
             **{name: _array(part) for name, part in zip(names, parts, strict=True)}
         )
         ctx.taken, states, width = flight._loop.step(command)
-        ctx.loop, ctx.names, ctx.command = flight._loop, names, command
+        ctx.loop, ctx.names = flight._loop, names
         ctx.begins = tensors[5].shape[1] == 0
         ctx.like = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
         ctx.set_materialize_grads(False)
@@ -205,9 +206,7 @@ class _Step(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         arrays = [None if each is None else _array(each) for each in cotangents]
-        state, memory, named, parameters = ctx.loop.pull(
-            ctx.taken, ctx.command, arrays, begins=ctx.begins
-        )
+        state, memory, named, parameters = ctx.loop.pull(ctx.taken, arrays, begins=ctx.begins)
         found = [*state, memory, *(named[name] for name in ctx.names), *parameters.values()]
         return (
             None,

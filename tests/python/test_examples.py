@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -30,6 +31,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         "custom_task.py",
         ["--envs", "8", "--steps", "50"],
         ["bit for bit", "targets reached"],
+    ),
+    (
+        "jax_gradients.py",
+        ["--vehicles", "4", "--steps", "80"],
+        [r"target after 1 s: median 0\.0\d"],
     ),
     (
         "track_lemniscate.py",
@@ -63,6 +69,8 @@ def test_every_example_is_run() -> None:
 def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_path: Path) -> None:
     if name == "alphapilot_camera.py":
         pytest.importorskip("PIL")
+    if name == "jax_gradients.py" and importlib.util.find_spec("jax") is None:
+        pytest.skip("jax is not installed")
     if name == "stereo_depth.py":
         pytest.importorskip("matplotlib")
     ran = subprocess.run(

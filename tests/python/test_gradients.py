@@ -385,6 +385,53 @@ def test_invalid_arguments_are_refused() -> None:
         pullback(position=np.zeros((2, 1, 3)))
     with pytest.raises(ValueError, match="tangents"):
         fleet.jvp(command, {"rates": 1.0})
+    with pytest.raises(TypeError, match="expected a RateThrust"):
+        fleet.vjp(pw.SpeedYawRate(1.0, 0.0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused_by_name(bad: float) -> None:
+    fleet = make_fleet(n=2)
+    command = pw.RotorSpeeds(np.full((3, 2, 4), 900.0))
+    _, pullback = fleet.vjp(command)
+    cotangent = np.zeros((3, 2, 3))
+    cotangent[1, 0, 2] = bad
+    place = rf"got {bad} at \[1, 0, 2\]"
+    with pytest.raises(ValueError, match=f"^cotangent of velocity: expected finite.*{place}"):
+        pullback(position=1.0, velocity=cotangent)
+    cases: dict[str, dict[str, Any]] = {
+        "tangent of speeds": {"tangents": {"speeds": bad}},
+        r"start\.position": {"start": {"position": [0, bad, 0]}},
+        "mass": {"parameters": {"mass": bad}},
+    }
+    for name, directions in cases.items():
+        with pytest.raises(ValueError, match=f"^{name}: expected finite"):
+            fleet.jvp(command, **directions)
+
+
+@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
+def test_outer_loops_have_no_derivatives_with_respect_to_gravity(level: str) -> None:
+    fleet = make_fleet()
+    kind, parts = level_of(fleet, level)
+    before = fleet.snapshot()
+    if level in ("speeds", "rates"):
+        fleet.vjp(kind(**parts), parameters=["gravity"])
+        return
+    with pytest.raises(pw.ParameterError, match=r"body\.gravity: expected no derivatives"):
+        fleet.vjp(kind(**parts), parameters=["gravity"])
+    assert fleet.snapshot() == before
+
+
+def test_directions_of_parameters_have_the_shapes_of_set_parameters() -> None:
+    fleet = make_fleet()
+    command = pw.RotorSpeeds(np.full((2, COUNT, 4), 900.0))
+    found = []
+    for direction in (np.arange(1.0, COUNT + 1), np.tile(np.arange(1.0, COUNT + 1), (4, 1)).T):
+        fleet.reset()
+        parameters = {"thrust_coefficient": 1e-6 * direction}
+        found.append(np.array(fleet.jvp(command, parameters=parameters)[1].velocity))
+    np.testing.assert_array_equal(found[0], found[1])
+    assert found[0].any()
 
 
 # ---- torch ----

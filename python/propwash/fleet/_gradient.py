@@ -20,25 +20,6 @@ from propwash.vehicle.commands import Command, CommandSource, as_command
 
 Array = NDArray[np.float64]
 
-PARTS: dict[type, dict[str, int]] = {
-    _core.RotorSpeeds: {"speeds": -1},
-    _core.RateThrust: {"rates": 3, "thrust": 0},
-    _core.AttitudeThrust: {"attitude": 4, "thrust": 0, "yaw_rate": 0},
-    _core.VelocityCommand: {"velocity": 3, "yaw": 0, "yaw_rate": 0},
-    _core.PositionCommand: {"position": 3, "yaw": 0},
-    _core.TrajectoryCommand: {
-        "position": 3,
-        "velocity": 3,
-        "acceleration": 3,
-        "jerk": 3,
-        "snap": 3,
-        "yaw": 0,
-        "yaw_rate": 0,
-        "yaw_acceleration": 0,
-    },
-}
-"""Columns of each part of a command; -1: one per rotor; 0: no axis for columns."""
-
 STATE = tuple(FleetState.__dataclass_fields__)
 """The names of the parts of the physical state."""
 
@@ -93,19 +74,21 @@ class Flight:
     ) -> None:
         fleet._check_sensors()
         self._command = as_command(commands)
-        if type(self._command) not in PARTS:
-            raise TypeError(f"commands: expected a command of a fleet, got {commands!r:.100}")
+        self._table = fleet._parameter_map
         self._parameters = Requested(fleet, parameters)
         self._size, self._rotors = len(fleet), fleet.rotors
         self._attitude = fleet.attitude.astype(np.float64)
         kind: Any = _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
         self._core = kind(fleet._core, self._command, steps, substeps, self._parameters.numbers)
+        self._columns: dict[str, int] = self._core.parts()
         self.states = FleetTrajectory(**self._core.states())
 
     def pull(self, cotangents: Mapping[str, object], window: int | None) -> FlightGradient:
         """The vector-Jacobian product."""
         arrays = {
-            name: self._rows(f"cotangent of {name}", value, (len(self.states), *self._shape(name)))
+            name: _checks.broadcast(
+                f"cotangent of {name}", value, (len(self.states), *self._shape(name)), finite=True
+            )
             for name, value in cotangents.items()
             if value is not None
         }
@@ -137,13 +120,16 @@ class Flight:
                     raise ValueError(f"{name}: expected some of {list(known[name])}, got {key!r}")
         commands = [
             self._broadcast(name, tangents.get(name, 0.0), columns).reshape(count, self._size, -1)
-            for name, columns in self._columns().items()
+            for name, columns in self._columns.items()
         ]
-        parts = [self._rows(f"start.{k}", start.get(k, 0.0), self._shape(k)) for k in STATE]
+        parts = [
+            _checks.broadcast(f"start.{k}", start.get(k, 0.0), self._shape(k), finite=True)
+            for k in STATE
+        ]
         parts[2] = self._tangential(parts[2])
         numbers = [
-            self._rows(name, parameters[name], (self._size, *entry.shape)).reshape(self._size, -1)
-            for name, entry in entries.items()
+            self._table._checked(name, parameters[name], self._size, True).reshape(self._size, -1)
+            for name in entries
         ]
         arrays = {
             "commands": np.concatenate(commands, axis=2),
@@ -158,23 +144,8 @@ class Flight:
         width = {"attitude": 4, "rotor_speeds": self._rotors}.get(name, 3)
         return self._size, width
 
-    def _columns(self) -> dict[str, int]:
-        parts = PARTS[type(self._command)]
-        return {name: self._rotors if k < 0 else k for name, k in parts.items()}
-
     def _passed(self) -> list[str]:
-        return [name for name in self._columns() if getattr(self._command, name) is not None]
-
-    @staticmethod
-    def _rows(name: str, value: object, shape: tuple[int, ...]) -> Array:
-        expected = f"numbers of shape {shape}, or that broadcast to it"
-        array = _checks.numeric(name, value, expected)
-        try:
-            rows = np.broadcast_to(array, shape)
-        except ValueError:
-            got = _checks.described(value)
-            raise ValueError(f"{name}: expected {expected}, got {got}") from None
-        return np.ascontiguousarray(rows, dtype=np.float64)
+        return [name for name in self._columns if getattr(self._command, name) is not None]
 
     def _tangential(self, rows: Array) -> Array:
         """Rows orthogonal to the attitudes at the start, which are normalised."""
@@ -192,7 +163,7 @@ class Flight:
     def _by_part(self, rows: Array) -> dict[str, Array]:
         """Sums the columns of each part to the shape that was passed."""
         result, first = {}, 0
-        for name, columns in self._columns().items():
+        for name, columns in self._columns.items():
             width = max(columns, 1)
             part = rows[:, :, first : first + width]
             first += width
@@ -210,7 +181,7 @@ class Flight:
         array = np.asarray(_checks.numeric(f"tangent of {name}", value, "numbers"))
         if columns == 0:
             array = array[..., None]
-        return self._rows(f"tangent of {name}", array, full)
+        return _checks.broadcast(f"tangent of {name}", array, full, finite=True)
 
 
 class ClosedLoop:
@@ -227,13 +198,11 @@ class ClosedLoop:
         """Flies one command. Returns the step, the parts of the state, and the width of the memory
         that it leaves to the next step.
         """
-        if type(command) not in PARTS:
-            raise TypeError(f"commands: expected a command of a fleet, got {command!r:.100}")
         step, *states = self._core.step(command)
         return step, states, self._core.widths()[0]
 
     def pull(
-        self, step: Any, command: Command, cotangents: Sequence[Array | None], *, begins: bool
+        self, step: Any, cotangents: Sequence[Array | None], *, begins: bool
     ) -> tuple[list[Array], Array, dict[str, Array], dict[str, Array]]:
         """The vector-Jacobian product of one step.
 
@@ -251,8 +220,8 @@ class ClosedLoop:
             found[4] += history.sum(axis=1)
             before = before[:, :0]
         named, first = {}, 0
-        for name, columns in PARTS[type(command)].items():
-            width = self._rotors if columns < 0 else max(columns, 1)
+        for name, columns in self._core.parts().items():
+            width = max(columns, 1)
             rows = commands[:, first : first + width]
             named[name] = rows if columns else rows[:, 0]
             first += width

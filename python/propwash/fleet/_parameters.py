@@ -98,19 +98,10 @@ class FleetParameters(Mapping[str, Array]):
             self._core.set_parameters(arrays, rows)
 
     @checked_parameters()
-    def _checked(self, name: str, value: object, count: int) -> Array:
+    def _checked(self, name: str, value: object, count: int, finite: bool = False) -> Array:
         entry = self.entry(name)
-        shape = (count, *entry.shape)
-        expected = f"numbers of shape {shape}, or that broadcast to it"
-        array = _checks.numeric(name, value, expected)
-        if array.ndim == 1 and len(shape) > 1 and array.shape != shape[1:]:
-            array = array.reshape(-1, *(1 for _ in entry.shape))  # one number for each vehicle
-        try:
-            array = np.broadcast_to(array, shape)
-        except ValueError:
-            got = _checks.described(value) + per_motor(name, entry.shape)
-            raise ValueError(f"{name}: expected {expected}, got {got}") from None
-        return np.ascontiguousarray(array, dtype=np.float64)
+        shape, hint = (count, *entry.shape), per_motor(name, entry.shape)
+        return _checks.broadcast(name, value, shape, per_vehicle=True, finite=finite, hint=hint)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._table)

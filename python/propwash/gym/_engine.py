@@ -194,17 +194,14 @@ class Engine:
             # after update(), so that the task's memory of an episode starts with that episode
             self._begin(pending)
             state.read()
-        reward, seen, ended = (
-            task.reward(state),
-            self.observer.observe(None),
-            task.terminated(state),
-        )
+        reward = task.reward(state)
+        seen = self.observer.observe(None)
+        ended = task.terminated(state)
         diverged = state.diverged if state.any_diverged else None
-        numbers = [array for array in arrays_of(seen) if array.dtype == np.float32]
+        floats = [array for array in arrays_of(seen) if array.dtype == np.float32]
+        steps = state.steps
         try:
-            flags = _core.conclude(
-                numbers, reward, ended, diverged, state.steps, self.limit, pending
-            )
+            flags = _core.conclude(floats, reward, ended, diverged, steps, self.limit, pending)
         except (TypeError, ValueError):
             for name, values in (("reward", reward), ("terminated", ended)):
                 if (shape := np.asarray(values).shape) != (self.size,):

@@ -15,7 +15,7 @@ from propwash.gym._state import State
 from propwash.gym._task import Judged, final_distance, lost
 
 if TYPE_CHECKING:
-    from propwash.gym.evaluation import Evaluation
+    from propwash.gym._evaluation import Evaluation
 
 RADIUS, SETTLED_SECONDS = 0.1, 2.0
 """m and s: an episode succeeds if it stays within RADIUS for the last SETTLED_SECONDS."""

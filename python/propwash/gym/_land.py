@@ -17,7 +17,7 @@ from propwash.gym._task import GRID, Judged, Numbers, final_distance, pad
 from propwash.world import Scene
 
 if TYPE_CHECKING:
-    from propwash.gym.evaluation import Evaluation
+    from propwash.gym._evaluation import Evaluation
 
 
 class Land(Judged):

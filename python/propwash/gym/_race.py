@@ -22,7 +22,7 @@ from propwash.gym._task import Judged, Numbers
 from propwash.world import Gate, Plane, Scene
 
 if TYPE_CHECKING:
-    from propwash.gym.evaluation import Evaluation
+    from propwash.gym._evaluation import Evaluation
 
 Array = NDArray[np.float64]
 Seeds = int | Sequence[int] | None

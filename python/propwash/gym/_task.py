@@ -15,7 +15,7 @@ from propwash.gym._state import State
 from propwash.world import Cylinder, Plane, Scene
 
 if TYPE_CHECKING:
-    from propwash.gym.evaluation import Evaluation
+    from propwash.gym._evaluation import Evaluation
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.float32]

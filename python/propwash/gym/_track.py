@@ -19,7 +19,7 @@ from propwash.trajectories import Circle, Lemniscate, Path
 from propwash.world import Scene
 
 if TYPE_CHECKING:
-    from propwash.gym.evaluation import Evaluation
+    from propwash.gym._evaluation import Evaluation
 
 Array = NDArray[np.float64]
 

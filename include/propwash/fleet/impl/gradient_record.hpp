@@ -69,6 +69,14 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
         "step");
   }
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
+  const auto table = fields(fleet.vehicle());
+  for (const std::size_t k : requested) {
+    if (is_outer && table[k].name == "body.gravity") {
+      PROPWASH_THROW(ParameterError(
+          "body.gravity: expected no derivatives for commands of an outer loop, because the loops "
+          "use the gravity of the fleet's vehicle; command rotor speeds, or rates and thrust"));
+    }
+  }
   setting_.rotors = fleet.rotors();
   // changing one parameter may violate the structure of PrincipalShape
   setting_.is_principal = plan.kernels.is_principal && requested.empty();
