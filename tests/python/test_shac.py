@@ -124,24 +124,25 @@ def test_custom_functions_have_the_derivatives_of_differences(
     assert torch.autograd.gradcheck(lambda a: commanded(a, scale, reserve), (drawn(5, 4),))
 
 
-def test_gradients_of_observations_equal_differences() -> None:
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_gradients_of_observations_equal_differences(
+    kind: type[pg.Task], options: dict[str, Any]
+) -> None:
     """Along a random direction of the position, in float32."""
-    for kind, options in CASES:
-        task = task_of(kind, frame="body", **options)
-        state, action = task.flight.begin(), torch.zeros(SIZE, 4)
-        position = (state.position + 0.1).requires_grad_()
-        seen, *_ = task.observe(state._replace(position=position), action)
-        factors = torch.randn(seen.shape, generator=torch.Generator().manual_seed(5))
-        (found,) = torch.autograd.grad((seen * factors).sum(), position)
-        direction = torch.randn(SIZE, 3, generator=torch.Generator().manual_seed(6))
+    task = task_of(kind, frame="body", **options)
+    state, action = task.flight.begin(), torch.zeros(SIZE, 4)
+    position = (state.position + 0.1).requires_grad_()
+    generator = torch.Generator().manual_seed(5)
+    direction = torch.randn(SIZE, 3, generator=generator)
 
-        def moved(h: float, at: Any = position, state: Any = state, task: Any = task) -> Any:
-            moved = state._replace(position=at.detach() + h * direction)
-            return task.observe(moved, action)[0].double()
+    def seen(position: Any) -> Any:
+        return task.observe(state._replace(position=position), action)[0]
 
-        expected = ((moved(0.01) - moved(-0.01)) / 0.02 * factors).sum(1)
-        slopes = (found * direction).sum(1)
-        np.testing.assert_allclose(slopes, expected, rtol=2e-2, atol=2e-2)
+    factors = torch.randn(seen(position).shape, generator=generator)
+    (found,) = torch.autograd.grad((seen(position) * factors).sum(), position)
+    moved = [seen(position.detach() + h * direction).double() for h in (-0.01, 0.01)]
+    expected = ((moved[1] - moved[0]) / 0.02 * factors).sum(1)
+    np.testing.assert_allclose((found * direction).sum(1), expected, rtol=2e-2, atol=2e-2)
 
 
 def test_targets_of_the_critic() -> None:
