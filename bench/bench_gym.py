@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import propwash.gym as pg
+from propwash.gym import multi
 from propwash.world import Scene
 
 
@@ -59,7 +60,20 @@ TASKS: dict[str, type[pg.Task]] = {
     "land": pg.Land,
     "race": pg.Race,
     "custom": Spin,
+    "formation": multi.Formation,
+    "multirace": multi.MultiRace,
 }
+
+VEHICLES = 4
+"""Vehicles in a scene, for tasks with several."""
+
+
+def made(name: str, n: int, **options: Any) -> Any:
+    """Environments of n vehicles."""
+    kind = TASKS[name]
+    if issubclass(kind, multi.MultiTask):
+        return multi.make_parallel_vec(kind, n // VEHICLES, vehicles=VEHICLES, **options)
+    return pg.make_vec(kind, n, **options)
 
 
 def seconds(work: Callable[[], Any], calls: int) -> float:
@@ -79,9 +93,9 @@ def policy(env: Any) -> Any:
 def vector(name: str, n: int, rounds: int, options: dict[str, Any]) -> None:
     """Steps of n environments and of the same fleet, and their construction."""
     began = time.perf_counter()
-    env = pg.make_vec(TASKS[name], n, **options)
+    env = made(name, n, **options)
     env.reset(seed=1)
-    made = time.perf_counter() - began
+    took = time.perf_counter() - began
     actions = policy(env)
     fleet = pw.Fleet("flightgoggles", n, seed=1, threads=1)
     command = pw.RateThrust(np.zeros((n, 3), np.float32), np.full(n, 9.81, np.float32))
@@ -92,8 +106,8 @@ def vector(name: str, n: int, rounds: int, options: dict[str, Any]) -> None:
         whole.append(seconds(lambda: env.step(actions), calls))
     ratio = min(bare) / min(whole)
     print(
-        f"{name:6s} n={n:<6d} fleet {1e6 * min(bare):8.1f} us  environments {1e6 * min(whole):8.1f}"
-        f" us  ratio {ratio:.2f}  {n / min(whole) / 1e6:6.2f} M steps/s  made in {made:.3f} s"
+        f"{name:9s} n={n:<6d} fleet {1e6 * min(bare):8.1f} us  environments {1e6 * min(whole):8.1f}"
+        f" us  ratio {ratio:.2f}  {n / min(whole) / 1e6:6.2f} M steps/s  made in {took:.3f} s"
     )
 
 
@@ -133,7 +147,7 @@ def profile(name: str, n: int) -> None:
     import cProfile
     import pstats
 
-    env = pg.make_vec(TASKS[name], n)
+    env = made(name, n)
     env.reset(seed=1)
     actions = policy(env)
     with cProfile.Profile() as watch:
@@ -162,7 +176,8 @@ def main() -> None:
             continue
         drawn = {"mass": 0.2, "thrust_coefficient": 0.2} if chosen.randomize else {}
         vector(name, chosen.envs, chosen.rounds, {"randomize": drawn})
-        single(name, chosen.rounds)
+        if not issubclass(TASKS[name], multi.MultiTask):
+            single(name, chosen.rounds)
 
 
 if __name__ == "__main__":

@@ -73,11 +73,6 @@ struct RaceRules {
 
 namespace detail {
 
-template <class T>
-Vec3<T> row3(const T* rows, std::size_t i) {
-  return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
-}
-
 /// A vector in the axes of a gate.
 template <class T>
 Row<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {

@@ -33,6 +33,11 @@ struct ActionRows {
 namespace detail {
 
 template <class T>
+Vec3<T> row3(const T* rows, std::size_t i) {
+  return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
+}
+
+template <class T>
 using Lanes = NativePack<T>;
 
 /// A block of environments: index of the first, and number of lanes in use.

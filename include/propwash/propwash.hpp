@@ -52,6 +52,7 @@
 #include "propwash/model/battery.hpp"
 #include "propwash/model/car.hpp"
 #include "propwash/model/delay.hpp"
+#include "propwash/model/downwash.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/dryden.hpp"
 #include "propwash/model/gauss_markov.hpp"

@@ -882,6 +882,20 @@ def conclude(
 
 def decode_answer(frames: Sequence) -> RenderAnswer: ...
 def decode_pose(frame: Any) -> PoseMessage: ...
+def downwash_forces(
+    position: NDArray[Any],
+    attitude: NDArray[Any],
+    rotor_speeds: NDArray[Any],
+    coefficients: NDArray[Any],
+    active: NDArray[Any],
+    vehicles: Int,
+    jet: Sequence[Float],
+) -> NDArray[np.float32]:
+    """Returns the forces of the downwash of the others (n, 3) [N], world axes.
+
+    coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle [m^2], spread, coefficient.
+    """
+
 def drive_open_loop(
     parameters: Any, slopes: dict, unknowns: Int, log: dict, period: Float
 ) -> tuple: ...
@@ -954,6 +968,11 @@ def judge_landing(
 
     bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward in their order. distance: (n,) m, from the previous step, updated in place.
     """
+
+def judge_meetings(
+    position: NDArray[Any], before: NDArray[Any], active: NDArray[Any], vehicles: Int, radius: Float
+) -> tuple:
+    """Returns, for vehicles of scenes in consecutive rows, the distance to the nearest other (n,) [m], inf without one, and whether the vehicle's sphere touched another (n,) on the straight paths from `before` (n, 3)."""
 
 def judge_track(
     position: NDArray[Any],
@@ -1120,6 +1139,19 @@ def rotations(attitude: NDArray[Any]) -> NDArray[np.float32]:
     """Returns rotation matrices (n, 3, 3), body to world."""
 
 def sample_step(sample: Int, rate: Float, dt: Float, start: Int) -> int: ...
+def see_others(
+    position: NDArray[Any],
+    velocity: NDArray[Any],
+    attitude: NDArray[Any] | None,
+    active: NDArray[Any],
+    vehicles: Int,
+    count: Int,
+) -> NDArray[np.float32]:
+    """Returns the nearest others (n, 7 count); see propwash.gym.multi.SceneState.neighbours.
+
+    attitude: for vectors in the body frame, or None.
+    """
+
 def sensor_key(seed: Int, sensor_seed: Int) -> int: ...
 def take_actions(actions: NDArray[Any], ignored: NDArray[Any] | None, steps: NDArray[Any]) -> tuple:
     """Clips actions to [-1, 1] and increments steps. Returns the clipped actions (n, A) and the number of clipped ones in each row (n,), or None if there are none.

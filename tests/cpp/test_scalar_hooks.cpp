@@ -5,6 +5,7 @@
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/model/car.hpp>
 #include <propwash/model/delay.hpp>
+#include <propwash/model/downwash.hpp>
 #include <propwash/vehicle/make_tick_constants.hpp>
 #include <propwash/vehicle/tick.hpp>
 #include <propwash/vehicle/vehicles.hpp>
@@ -142,6 +143,8 @@ struct Models {
     pw::DelayLine<pw::SmallArray<T, 2>, 8> line;
     line.fill(bench.array<T, 2>(2, 0.0, 1.0));
     for (int i = 0; i < 5; ++i) bench.out(line.push(bench.array<T, 2>(2, 0.0, 1.0), 2, 0.25));
+    const pw::DownwashParameters<double> jet{0.05, 0.1, 0.9};
+    bench.out(pw::downwash_force(jet, bench.in<T>(0.0, 9.0), bench.vec3<T>(), bench.vec3<T>()));
     imu<T, double>(bench);
     imu<T, T>(bench);
   }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -23,3 +25,14 @@ def ports() -> tuple[int, int]:
     from fake_renderer import free_pair
 
     return free_pair()
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """PyTorch with one thread, which makes its results reproducible."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

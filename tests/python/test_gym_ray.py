@@ -10,6 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -116,8 +117,9 @@ OPTIONS: dict[str, Any] = {"copy": False, **ppo.HOVER, **ppo.FAST}
 make: ray_ppo.Make = partial(pg.make_vec, pg.Hover, **OPTIONS)
 
 
-def learner(workers: int = 2, envs: int = ENVS) -> ray_ppo.RayPPO:
-    return ray_ppo.RayPPO(make, envs, SMALL, 1, workers=workers)
+def learner(workers: int = 2, envs: int = ENVS, memory: int = 0) -> ray_ppo.RayPPO:
+    args = replace(SMALL, memory=memory)
+    return ray_ppo.trainer(args)(make, envs, args, 1, workers=workers)
 
 
 def weights(trained: ppo.PPO) -> list[Any]:
@@ -155,18 +157,18 @@ def test_the_scale_of_observations_is_that_of_all_workers(fake: FakeRay) -> None
     assert trained.agent.count == pytest.approx(SMALL.scale_iterations * STEPS)
 
 
-@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize(("lost", "memory"), [(False, 0), (True, 0), (True, 8)])
 def test_resumed_training_gives_identical_weights(
-    fake: FakeRay, tmp_path: Path, lost: bool
+    fake: FakeRay, tmp_path: Path, lost: bool, memory: int
 ) -> None:
-    """Also if a worker was lost before the checkpoint."""
-    uninterrupted = learner()
+    """Also if a worker was lost before the checkpoint, and with memory."""
+    uninterrupted = learner(memory=memory)
     for k in range(6):
         fake.outcomes = {0: {"rollout": "lost"}} if lost and k == 1 else {}
         uninterrupted.iterate()
         if uninterrupted.iteration == 3:
             torch.save(uninterrupted.state_dict(), tmp_path / "state.pt")
-    again = learner()
+    again = learner(memory=memory)
     again.iterate()
     again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
     for _ in range(3):

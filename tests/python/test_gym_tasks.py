@@ -62,6 +62,39 @@ def test_hover_starts_at_any_attitude_and_ends_beyond_its_bound() -> None:
     assert np.array_equal(infos["_distance"], terminated)
 
 
+def test_hover_in_a_scene_is_hover_at_its_start() -> None:
+    """Everything moves by the position of the start; starts are rotated by its heading."""
+    place = np.array([5.0, -3.0, 40.0])
+    ground = Plane(name="ground")
+    scene = Scene([ground], start=Start(position=tuple(place), yaw=0.0))
+    moved, plain = pg.make_vec(pg.Hover, 50, scene=scene), pg.make_vec(pg.Hover, 50)
+    assert np.allclose(moved.reset(seed=1)[0], plain.reset(seed=1)[0], atol=1e-5)
+    for _ in range(20):
+        one, other = moved.step(idle(moved)), plain.step(idle(plain))
+        assert np.allclose(moved.state["position"] - place, plain.state["position"], atol=1e-4)
+        assert np.allclose(one[1], other[1], atol=1e-4)
+    turned = Scene([ground], start=Start(position=tuple(place), yaw=2.0))
+    level = pg.make_vec(pg.Hover, 500, scene=turned, tilt=0.0, heading=0.3)
+    level.reset(seed=1)
+    w, _, _, z = level.state["attitude"].T
+    heading = np.unwrap(2.0 * np.arctan2(z, w)) - 2.0
+    assert 0.25 < np.abs(heading).max() < 0.3 + 1e-5
+
+
+def test_hover_ends_at_contact_with_its_scene() -> None:
+    envs = pg.make_vec(pg.Hover, 2, scene="beacons", position=0.0, velocity=0.0)
+    envs.reset(seed=1)
+    for height, expected in ((0.3, False), (0.1, True)):
+        envs.set_state({"position": (0.0, 0.0, height), "velocity": (0.0, 0.0, 0.0)}, [True, False])
+        *_, terminated, _, infos = envs.step(idle(envs))
+        assert terminated.tolist() == [expected, False]
+    assert infos["distance"][0] == pytest.approx(1.4, abs=0.02)
+    with pytest.raises(ValueError, match="scene: expected one with a start, 'bare' has none"):
+        pg.Hover(scene=Scene([Plane(name="ground")], name="bare"))
+    with pytest.raises(ValueError, match=r"heading: expected a number in \[0, pi\], got 4"):
+        pg.Hover(heading=4.0)
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -102,7 +102,7 @@ def test_shipped_scenes_load_and_fit_the_schema(name: str) -> None:
 
 
 def test_the_shipped_scenes_are_listed() -> None:
-    assert NAMES == ["alphapilot", "empty", "forest", "room", "warehouse"]
+    assert NAMES == ["alphapilot", "beacons", "empty", "forest", "room", "warehouse"]
 
 
 def test_the_room_is_11_by_11_by_5_5_m() -> None:

@@ -19,7 +19,6 @@ from propwash.gym._observations import Observed, Observer, arrays_of
 from propwash.gym._options import Settings, check_names
 from propwash.gym._randomize import Draws, Randomizer
 from propwash.gym._snapshot import Snapshot, memory_of
-from propwash.gym._state import State
 from propwash.gym._task import Task
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import MulticopterState
@@ -52,13 +51,29 @@ class Step:
 
 
 class Engine:
-    """n environments without autoreset: the caller decides when episodes begin."""
+    """n vehicles without autoreset: the caller decides when episodes begin.
+
+    An environment has one vehicle, or `per_scene` vehicles in consecutive rows.
+    """
 
     _memory = ("_seed", "_episodes", "_is_ready", "_drawn_names", "_parts")
 
-    def __init__(self, task: Task, n: int, chosen: Settings, reuse_buffers: bool = False) -> None:
+    def __init__(
+        self,
+        task: Task,
+        n: int,
+        chosen: Settings,
+        reuse_buffers: bool = False,
+        per_scene: int = 1,
+    ) -> None:
         if not isinstance(task, Task):
             raise TypeError(f"task: expected a Task, got {task!r:.100}")
+        if task.vehicles != per_scene:
+            raise ValueError(
+                f"task: expected one vehicle in an environment, got a {type(task).__name__} of "
+                f"{task.vehicles}; use propwash.gym.multi.make_parallel_vec"
+            )
+        first = chosen.index * per_scene
         self.settings = chosen
         self.fleet = fleet = Fleet(
             _biased(vehicles.load(chosen.vehicle), chosen.imu_bias),
@@ -67,7 +82,7 @@ class Engine:
             chosen.integrator,
             chosen.dt,
             threads=chosen.threads,
-            first_id=chosen.index,
+            first_id=first,
             noise=chosen.noise,
             turbulence=chosen.turbulence,
             max_action_delay=chosen.delay_range[1],
@@ -80,11 +95,11 @@ class Engine:
         self.task.begin(fleet, self.period, chosen.index)
         self.actions = _actions.make(fleet, chosen)
         self.action_shape = (n, self.actions.size)
-        self.state = State(fleet, self.actions.size, self.period)
+        self.state = self.task.make_state(fleet, self.actions.size, self.period)
         self.state.reuse_buffers = reuse_buffers
         self.limit = _limit(chosen, self.task.episode_seconds, self.period)
         self._randomizer = Randomizer(fleet, chosen)
-        self._numbers = np.arange(chosen.index, chosen.index + n)
+        self._numbers = np.arange(first, first + n)
         self._episodes = np.zeros(n, dtype=np.int64)
         self._is_ready = np.zeros(n, dtype=np.bool_)
         self._drawn_names: frozenset[str] = frozenset()
@@ -208,7 +223,10 @@ class Engine:
                     raise ValueError(
                         f"{type(task).__name__}.{name}: expected shape ({self.size},), got {shape}"
                     ) from None
-            raise
+            raise ValueError(
+                f"{type(task).__name__}: expected rewards of float32 and terminations of bool, got "
+                f"{np.asarray(reward).dtype} and {np.asarray(ended).dtype}"
+            ) from None
         result.observation = seen
         result.reward, result.terminated, result.truncated, result.done, *rest = flags
         result.any_done, is_finite = rest

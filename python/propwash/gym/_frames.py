@@ -38,6 +38,8 @@ _CACHE_SIZE = 128
 """Maximum number of cached painters."""
 _BLUE, _GREEN = (0.05, 0.30, 0.90), (0.05, 0.75, 0.20)
 _LEVEL = np.array([1.0, 0.0, 0.0, 0.0])
+_HIDDEN = np.array([0.0, 0.0, -1e5])
+"""Position of vehicles that are absent [m]."""
 
 
 class _World(NamedTuple):
@@ -56,13 +58,17 @@ class FrameRenderer:
     """Records the first environments of an engine step by step and draws them on demand."""
 
     def __init__(self, engine: Engine, chosen: Settings) -> None:
-        limit = min(engine.size, MAX_FRAMES)
-        self._count = engine.size if chosen.render_envs is None else chosen.render_envs
+        self._vehicles = engine.task.vehicles
+        size = engine.size // self._vehicles
+        limit = min(size, MAX_FRAMES)
+        self._count = size if chosen.render_envs is None else chosen.render_envs
         if self._count > limit:
             raise ValueError(
-                f"render_envs = {self._count}: expected the number of the {engine.size} "
+                f"render_envs = {self._count}: expected the number of the {size} "
                 f"environments to draw, 1 to {limit}; use render_envs={limit}, for example"
             )
+        self._rows = slice(0, self._count * self._vehicles, self._vehicles)
+        """Vehicles that the cameras follow: the first of each environment that is drawn."""
         self._engine = engine
         self._onboard = chosen.render_camera == "onboard"
         self._width, self._height = chosen.render_size
@@ -73,9 +79,9 @@ class FrameRenderer:
         """m, from the vehicle's centre to its farthest rotor."""
         target = _ball("target", 0.3 * self._size + 0.03, _GREEN)
         trail = _ball("trail", 0.07 * self._size, _BLUE)
-        self._bodies = [target]
+        body = Scene(multicopter([rotor.position for rotor in vehicle.rotors]))
+        self._bodies = [target, *[body] * (self._vehicles - 1)]
         if not self._onboard:
-            body = Scene(multicopter([rotor.position for rotor in vehicle.rotors]))
             self._bodies += [body, *[trail] * _BEADS]
         rows = min(1000, max(2, round(_TRAIL_SECONDS / engine.period)))
         self._trail = np.zeros((rows, self._count, 3))
@@ -92,15 +98,15 @@ class FrameRenderer:
         begun: (n,) environments that were reset or placed; None for those in step 0.
         """
         state = self._engine.state
-        begun = (state.steps == 0 if begun is None else begun)[: self._count]
-        position = state.position[: self._count].astype(np.float64)
+        begun = (state.steps == 0 if begun is None else begun)[self._rows]
+        position = state.position[self._rows].astype(np.float64)
         self._trail[1:] = self._trail[:-1]
         self._trail[0] = position
         if begun.any():
-            self._heading[begun] = _unit(state.rotation[: self._count][begun, :2, 0])
+            self._heading[begun] = _unit(state.rotation[self._rows][begun, :2, 0])
             self._trail[:, begun] = position[begun]
         # along the velocity and towards the target, else along the first heading
-        velocity = state.velocity[: self._count, :2].astype(np.float64)
+        velocity = state.velocity[self._rows, :2].astype(np.float64)
         to_target = (self._targets() - position)[:, :2]
         distance = np.linalg.norm(to_target, axis=1, keepdims=True)
         direction = _unit(
@@ -112,7 +118,7 @@ class FrameRenderer:
     def _targets(self) -> Array:
         target = self._engine.task.target(self._engine.state)
         where = np.zeros(3) if target is None else np.asarray(target, dtype=np.float64)
-        return np.broadcast_to(where, (self._engine.size, 3))[: self._count]
+        return np.broadcast_to(where, (self._engine.size, 3))[self._rows]
 
     def memory(self) -> dict[str, Array]:
         """The attributes for a snapshot."""
@@ -131,10 +137,14 @@ class FrameRenderer:
         return tuple(self._frame(row, targets[row]) for row in range(self._count))
 
     def _frame(self, row: int, target: Array) -> Frame:
+        state, first = self._engine.state, row * self._vehicles
         position = self._trail[0, row]
-        attitude = self._engine.state.attitude[row].astype(np.float64)
-        world = self._world(self._engine.task.scenery(row), float(position[2]))
-        positions, attitudes = target[None], _LEVEL[None]
+        attitude = state.attitude[first].astype(np.float64)
+        world = self._world(self._engine.task.scenery(first), float(position[2]))
+        others = slice(first + 1, first + self._vehicles)
+        present = np.where(state.active[others, None], state.position[others], _HIDDEN)
+        positions = np.concatenate([target[None], present])
+        attitudes = np.concatenate([_LEVEL[None], state.attitude[others]])
         if not self._onboard:
             beads = _resampled(self._trail[:, row], _BEADS, 0.1 * self._size)
             positions = np.concatenate([positions, position[None], beads])

@@ -225,8 +225,7 @@ class Race(Judged):
         chosen = self.course[rows]
         place, yaw = self._starts[chosen], self._yaws[chosen]
         if self.anywhere:
-            first = draws.integers(self.count)
-            behind = draws.uniform(1.0, 3.0)
+            first, behind = self._first_gate(draws)
             place, yaw = self._behind(chosen, first, behind, place, yaw)
             self._first[rows] = first
         place = place + draws.uniform(-self.spread, self.spread, 3)
@@ -234,6 +233,10 @@ class Race(Judged):
         self._start[rows] = place
         attitude = np.stack([np.cos(0.5 * yaw), zero, zero, np.sin(0.5 * yaw)], axis=1)
         return {"position": place, "attitude": attitude}
+
+    def _first_gate(self, draws: Draws) -> Any:
+        """Draws the first gate to pass (m,) and the distance behind the gate before it (m,) [m]."""
+        return draws.integers(self.count), draws.uniform(1.0, 3.0)
 
     def _behind(self, chosen: Any, first: Any, behind: Any, start: Any, yaw: Any) -> Any:
         """Positions (m, 3) and headings (m,) behind the gate before the first one to pass."""

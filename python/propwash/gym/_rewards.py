@@ -44,7 +44,7 @@ class HoverReward(Reward, frozen=True, kw_only=True):
     − action_change |change of action|²
     """
 
-    lengths = ("position_scale",)
+    lengths: ClassVar[tuple[str, ...]] = ("position_scale",)
 
     position: Annotated[float, Field("", "weight of nearness to the target")] = 1.0
     position_scale: Annotated[float, Field("m", "distance that halves that term")] = 1.0

@@ -25,9 +25,9 @@ class State:
     Rows of vehicles that have diverged hold their last finite values.
     """
 
-    _memory = (
+    _memory: ClassVar[tuple[str, ...]] = (
         *("position", "velocity", "attitude", "body_rates", "action", "previous_action"),
-        *("steps", "diverged", "any_diverged"),
+        *("steps", "diverged", "any_diverged", "active"),
     )
 
     def __init__(self, fleet: Fleet, actions: int, period: float) -> None:
@@ -54,6 +54,9 @@ class State:
         self.diverged = np.zeros(n, dtype=np.bool_)
         """(n,) whether a component of the vehicle's state is not finite or exceeds 1e6."""
         self.any_diverged = False
+        self.active = np.ones(n, dtype=np.bool_)
+        """(n,) whether the vehicle takes part; False only in tasks with several in an environment,
+        for those whose episode ended before that of the others."""
         self._buffers: dict[Any, NDArray[Any]] = {}
         self.reuse_buffers = False
 

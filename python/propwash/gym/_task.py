@@ -85,6 +85,8 @@ class Task:
     """Names of attributes that never change after `begin`; snapshots omit them."""
     scene: Scene | None = None
     """Scene for range finder, beacons and rendering; None for an empty one."""
+    vehicles: int = 1
+    """Vehicles in an environment; more than one only in tasks of `propwash.gym.multi`."""
 
     def __init__(self, frame: str = "world") -> None:
         if frame not in ("world", "body"):
@@ -96,6 +98,10 @@ class Task:
 
         period: Duration of a step [s]. index: Number of the first environment.
         """
+
+    def make_state(self, fleet: Fleet, actions: int, period: float) -> State:
+        """Returns the state that is passed to the other methods. actions: size of an action."""
+        return State(fleet, actions, period)
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Returns the initial states of the m environments `draws.rows`.

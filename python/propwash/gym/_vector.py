@@ -58,7 +58,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         **options: Unpack[Options],
     ) -> None:
         self.num_envs = checks.whole_number("num_envs", num_envs, 1, 2**32)
-        self.autoreset_mode = _mode(autoreset_mode)
+        self.autoreset_mode = mode_named(autoreset_mode)
         self._kind = f"vector environment with autoreset mode {self.autoreset_mode.value}"
         reuse_buffers = not checks.flag("copy", copy)
         chosen = _options.settings(options)
@@ -193,7 +193,8 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         self.close_window()
 
 
-def _mode(mode: AutoresetMode | str) -> AutoresetMode:
+def mode_named(mode: AutoresetMode | str) -> AutoresetMode:
+    """The autoreset mode from its name. Raises ValueError for another."""
     for each in AutoresetMode:
         if mode in (each, each.name, each.value):
             return each

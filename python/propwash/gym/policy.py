@@ -5,8 +5,12 @@
     observation, _ = envs.reset(seed=1)
     observation, *_ = envs.step(policy.act(observation))
 
-Evaluating a policy requires onnxruntime but not PyTorch. The network has one input, observations
-(n, k) of the environments, and one output, actions (n, A) in [-1, 1]; it includes normalisation.
+Evaluating a policy requires onnxruntime but not PyTorch. The network maps observations (n, k) of
+the environments to actions (n, A) in [-1, 1]; it includes normalisation. The network of a policy
+with memory has a second input, `memory` (n, N), zero where an episode begins, and a second output,
+the memory for the next step. `Policy` keeps it:
+
+    policy.reset(begins)  # (n,) bool, where the next observation begins an episode
 """
 
 from __future__ import annotations
@@ -21,12 +25,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium
 import numpy as np
 from gymnasium.spaces.utils import flatdim
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import propwash.gym as pg
+from propwash import _checks as checks
 from propwash._checks import nearest, shown
 from propwash._files import is_file, read_bytes, written_whole
-from propwash.gym import _options
+from propwash.gym import _network, _options
 from propwash.gym._observations import flat
 
 __all__ = ["Description", "Policy", "describe", "save", "task_class"]
@@ -41,8 +46,8 @@ KINDS: dict[str, type[pg.Task]] = {
     "land": pg.Land,
 }
 """Tasks with a short name."""
+_SHIPPED = Path(__file__).parent / "policies"
 _KEY = "propwash"
-_OPSET, _IR = 17, 8
 _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
@@ -101,20 +106,25 @@ class Policy:
     def __init__(self, session: Any, description: Description) -> None:
         self._session = session
         self.description = description
-        self._input, self.observation_size = _checked_network(session)
+        self._inputs, self.observation_size, self.memory_size = _checked_network(session)
+        self._memory: NDArray[np.float32] | None = None
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Policy:
-        """Reads a file written by `save`.
+        """Reads a file written by `save`, or a shipped policy by its name (docs/zoo.md).
+
+        path: the path of a file; "hover", "track", "race" or "land".
 
         Raises FileNotFoundError, ImportError without onnxruntime, and ValueError that names the
         file if it is not a policy of propwash: another format, a network that does not map
         observations (n, k) to actions (n, A), an unknown task.
         """
         runtime = require_onnxruntime()
-        file = Path(path)
+        file = _SHIPPED / f"{path}.onnx" if path in KINDS else Path(path)
         if not is_file(file):
-            raise FileNotFoundError(f"{file!s:.300}: expected a policy file, found none")
+            raise FileNotFoundError(
+                f"{file!s:.300}: expected a policy file, or one of {', '.join(KINDS)}, found none"
+            )
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = cls._threads
         options.log_severity_level = 4  # the exception has the details
@@ -140,7 +150,10 @@ class Policy:
             raise ValueError(f"{file}: {error}") from None
 
     def act(self, observation: Any) -> NDArray[np.float32]:
-        """Returns actions (n, A) in [-1, 1] for observations; ValueError for another width."""
+        """Returns actions (n, A) in [-1, 1] for observations; ValueError for another width.
+
+        A policy with memory advances it. Raises ValueError if n differs from the call before.
+        """
         if isinstance(observation, dict) or np.ndim(observation) > 2:
             observation = flat(observation)
         array = np.ascontiguousarray(observation, dtype=np.float32)
@@ -148,8 +161,30 @@ class Policy:
             raise ValueError(
                 f"observation: expected shape (n, {self.observation_size}), got {array.shape}"
             )
-        action: NDArray[np.float32] = self._session.run(None, {self._input: array})[0]
+        inputs = [array]
+        if self.memory_size:
+            if self._memory is None:
+                self._memory = np.zeros((len(array), self.memory_size), np.float32)
+            if len(array) != len(self._memory):
+                raise ValueError(
+                    f"observation: expected {len(self._memory)} rows, as in the call before, got "
+                    f"{len(array)}; reset() begins anew"
+                )
+            inputs.append(self._memory)
+        outputs = self._session.run(None, dict(zip(self._inputs, inputs, strict=True)))
+        self._memory = outputs[1] if self.memory_size else None
+        action: NDArray[np.float32] = outputs[0]
         return action
+
+    def reset(self, mask: ArrayLike | None = None) -> None:
+        """Clears the memory of all vehicles, or of those in `mask` (n,), before new episodes.
+
+        A policy without memory ignores it. Raises ValueError for a mask of another length.
+        """
+        if mask is None:
+            self._memory = None
+        elif self._memory is not None:
+            self._memory[checks.mask(mask, len(self._memory))] = 0.0
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments with the options of the training, updated by `changes`.
@@ -190,7 +225,8 @@ def describe(
 def save(agent: Agent, path: str | PathLike[str], description: Description) -> None:
     """Writes an agent's forward() as an ONNX file. Raises ImportError without onnx."""
     onnx = require_onnx()
-    model = _model(onnx, agent)
+    model = _network.model(onnx, agent)
+    model.producer_name = _KEY
     entry = model.metadata_props.add()
     entry.key, entry.value = _KEY, json.dumps(asdict(description))
     onnx.checker.check_model(model)
@@ -198,54 +234,25 @@ def save(agent: Agent, path: str | PathLike[str], description: Description) -> N
         part.write_bytes(model.SerializeToString())
 
 
-def _model(onnx: Any, agent: Agent) -> Any:
-    """Returns the ONNX model: gather, normalise, clip, linear layers with tanh, clip."""
-    helper, constant = onnx.helper, onnx.numpy_helper.from_array
-    parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
-    own = parts["actor.0.weight"].shape[1]  # the columns after these are for the critic
-    columns, mean, var = (parts[name][:own] for name in ("columns", "mean", "var"))
-    numbers = {"columns": columns, "mean": mean, "scale": 1.0 / np.sqrt(var + np.float32(1e-8))}
-    numbers |= {"max": np.float32(10.0), "min": np.float32(-10.0)}
-    numbers |= {"one": np.float32(1.0), "minus_one": np.float32(-1.0)}
-    nodes = [
-        helper.make_node("Gather", ["observation", "columns"], ["seen"], axis=1),
-        helper.make_node("Sub", ["seen", "mean"], ["centred"]),
-        helper.make_node("Mul", ["centred", "scale"], ["scaled"]),
-        helper.make_node("Clip", ["scaled", "min", "max"], ["x0"]),
-    ]
-    layers = [name[:-7] for name in parts if name.startswith("actor.") and name.endswith(".weight")]
-    for k, layer in enumerate(layers):
-        numbers |= {f"w{k}": parts[f"{layer}.weight"], f"b{k}": parts[f"{layer}.bias"]}
-        nodes.append(helper.make_node("Gemm", [f"x{k}", f"w{k}", f"b{k}"], [f"y{k}"], transB=1))
-        if layer is not layers[-1]:
-            nodes.append(helper.make_node("Tanh", [f"y{k}"], [f"x{k + 1}"]))
-    last = f"y{len(layers) - 1}"
-    nodes.append(helper.make_node("Clip", [last, "minus_one", "one"], ["action"]))
-    kind = onnx.TensorProto.FLOAT
-    width, outputs = agent.observation_size, len(parts["log_std"])
-    graph = helper.make_graph(
-        nodes,
-        "policy",
-        [helper.make_tensor_value_info("observation", kind, ["n", width])],
-        [helper.make_tensor_value_info("action", kind, ["n", outputs])],
-        [constant(np.asarray(each), name) for name, each in numbers.items()],
-    )
-    opset = [helper.make_opsetid("", _OPSET)]
-    return helper.make_model(graph, opset_imports=opset, ir_version=_IR, producer_name=_KEY)
+def _checked_network(session: Any) -> tuple[list[str], int, int]:
+    """Returns the names of the inputs, the width k of an observation and the size of the memory.
 
-
-def _checked_network(session: Any) -> tuple[str, int]:
-    """Returns the input name and observation width k; evaluates the network once with zeros."""
+    Evaluates the network once with zeros.
+    """
     expected = "expected a network from observations (n, k) to actions (n, A)"
     inputs, outputs = session.get_inputs(), session.get_outputs()
     shapes = [list(each.shape) for each in (*inputs, *outputs)]
-    if len(inputs) != 1 or len(outputs) != 1 or len(shapes[0]) != 2:
-        raise ValueError(f"{expected}, got inputs and outputs of shapes {shown(shapes)}")
-    width = shapes[0][1]
-    if not isinstance(width, int) or not 0 < width <= _MAX_WIDTH:
-        raise ValueError(f"{expected}, got k = {shown(width)}")
+    if not 1 <= len(inputs) == len(outputs) <= 2 or any(len(each) != 2 for each in shapes):
+        raise ValueError(
+            f"{expected}, with a memory (n, N) or none, got inputs and outputs of shapes "
+            f"{shown(shapes)}"
+        )
+    for each, what in zip(inputs, ("k", "N"), strict=False):
+        if not isinstance(each.shape[1], int) or not 0 < each.shape[1] <= _MAX_WIDTH:
+            raise ValueError(f"{expected}, got {what} = {shown(each.shape[1])}")
+    zeros = {each.name: np.zeros((2, each.shape[1]), np.float32) for each in inputs}
     try:
-        action = session.run(None, {inputs[0].name: np.zeros((2, width), np.float32)})[0]
+        action, *memory = session.run(None, zeros)
     except Exception as error:  # onnxruntime does not export its exception types
         raise ValueError(f"{expected}, it fails with {error!s:.150}") from error
     if not isinstance(action, np.ndarray) or action.ndim != 2 or len(action) != 2:
@@ -255,7 +262,13 @@ def _checked_network(session: Any) -> tuple[str, int]:
             f"{expected}, float32 in [-1, 1]; got {shown(action[0].tolist())} of {action.dtype} "
             "for zeros"
         )
-    return str(inputs[0].name), width
+    for before, after in zip(list(zeros.values())[1:], memory, strict=True):
+        if getattr(after, "dtype", None) != np.float32 or after.shape != before.shape:
+            raise ValueError(
+                f"{expected}, and a next memory of shape {before.shape} of float32, got "
+                f"{shown(getattr(after, 'shape', type(after)))}"
+            )
+    return list(zeros), inputs[0].shape[1], inputs[1].shape[1] if memory else 0
 
 
 def _described(text: str, file: Path) -> Description:

@@ -53,6 +53,8 @@ class Args:
     vf_coef: float = 1.0
     max_grad_norm: float = 1.0
     hidden: int = 64  # width of the two layers of actor and critic
+    memory: int = 0  # units of a GRU before actor and critic (recurrent.py); 0: none
+    frames: int = 1  # observations that actor and critic see: the last ones of the episode
     init_std: float = 0.5  # initial standard deviation of the actions
     columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
     scale_iterations: int = 20  # iterations that update the observations' mean and variance
@@ -190,16 +192,20 @@ class PPO:
     @torch.no_grad()
     def rollout(self) -> None:
         """Fills the buffers, continuing where the last rollout ended."""
-        self.raw[0], done = self.raw[-1], self.done[-1].clone()
+        self.raw[0] = self.raw[-1]
         for t in range(self.args.num_steps):
-            x, self.live[t] = self.agent.normalise(self.raw[t]), 1.0 - done
-            noise = torch.randn(self.actions[t].shape, generator=self.generator)
-            self.actions[t] = self.agent.mean_action(x) + self.agent.log_std.exp() * noise
-            self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
-            result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
-            self.raw[t + 1] = torch.from_numpy(flat(result[0]))
-            self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[1:4])
-            done = self.done[t] = torch.maximum(self.terminated[t], truncated)
+            self.advance(t, self.agent.normalise(self.raw[t]))
+
+    def advance(self, t: int, x: Tensor) -> None:
+        """Makes step t of the rollout, with random actions for the inputs x of the actor."""
+        self.live[t] = 1.0 - self.done[t - 1]
+        noise = torch.randn(self.actions[t].shape, generator=self.generator)
+        self.actions[t] = self.agent.mean_action(x) + self.agent.log_std.exp() * noise
+        self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
+        result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
+        self.raw[t + 1] = torch.from_numpy(flat(result[0]))
+        self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[1:4])
+        self.done[t] = torch.maximum(self.terminated[t], truncated)
 
     def update(self) -> dict[str, float]:
         """Trains on the rollout for args.update_epochs passes; returns the last statistics."""

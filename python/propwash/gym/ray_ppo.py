@@ -21,7 +21,9 @@ import torch
 
 import propwash.gym as pg
 from propwash._checks import whole_number
+from propwash.gym import recurrent
 from propwash.gym.ppo import PPO, Args
+from propwash.gym.recurrent import MemoryPPO
 
 try:
     import ray
@@ -306,6 +308,18 @@ class RayPPO(PPO):
         """Restores a state_dict(); new workers continue its streams."""
         super().load_state_dict(state)
         self._workers.restore(Ledger(**state["ledger"]))
+
+
+class RayMemoryPPO(RayPPO, MemoryPPO):
+    """RayPPO for policies with memory."""
+
+    trainer = MemoryPPO
+    buffers: ClassVar[dict[str, int]] = {**RayPPO.buffers, "goes_on": 1, "first_memory": 0}
+
+
+def trainer(args: Args) -> type[RayPPO]:
+    """Returns the class that trains with the settings: with memory or without."""
+    return RayMemoryPPO if recurrent.trainer(args) is MemoryPPO else RayPPO
 
 
 def _made(kind: type[PPO], make: Make, num_envs: int, index: int, args: Args, seed: int) -> PPO:

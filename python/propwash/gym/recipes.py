@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -11,9 +11,11 @@ from propwash import _checks as checks
 from propwash.gym import policy, ppo, shac
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0}
+_SMALLEST = {"scale_iterations": 0, "num_steps": 2, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
-_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0}
+_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "hidden": 4096, "target_rate": 1.0}
+_MAX_BATCH = 2**24
+"""Maximum steps of a rollout in all environments, some GB."""
 
 
 @dataclass(frozen=True)
@@ -37,37 +39,56 @@ class Recipe:
     """Options that differ in evaluations during training, by name; the first selects the policy."""
     goal: dict[str, float] = field(default_factory=dict)
     """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
+    others: dict[str, Recipe] = field(default_factory=dict)
+    """Recipes for other observations than "state"."""
 
 
-def recipe(task: str, method: str = "ppo") -> Recipe:
+def recipe(task: str, observation: str | Sequence[str] = "state", method: str = "ppo") -> Recipe:
     """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
 
-    Raises ValueError for a method that cannot train the task.
+    Where it has none for the observation, all columns of the observation are used, and episodes are
+    evaluated at the rate of the training, because a policy of the last action depends on it. Raises
+    ValueError for a method that cannot train the task.
     """
     if method == "shac":
-        if task not in _SHAC:
-            raise ValueError(
-                f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
-                f"{task!r:.100}; train it with --method ppo"
-            )
-        changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
-        return replace(RECIPES[task], **changes)
-    if task in RECIPES:
-        return RECIPES[task]
-    found = getattr(policy.task_class(task), "recipe", DEFAULT)
+        return _shac(task)
+    found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
+    if isinstance(observation, str) and observation in found.others:
+        return found.others[observation]
+    if observation != "state":
+        found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
+
+
+def _shac(task: str) -> Recipe:
+    if task not in _SHAC:
+        raise ValueError(
+            f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
+            f"{task!r:.100}; train it with --method ppo"
+        )
+    changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
+    return replace(RECIPES[task], **changes)
+
+
+def _at_one_rate(recipe: Recipe) -> Recipe:
+    """The recipe with the `substeps` of training for all episodes."""
+    rate = {name: value for name, value in recipe.training.items() if name == "substeps"}
+    return replace(recipe, options={**recipe.options, **rate})
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     """Returns the recipe with the given fields of Args, and `num_envs`, replaced.
 
+    A policy with memory depends on the rate of its steps, so all episodes have that of training.
     Raises ValueError for an unknown name, with the nearest one, and for an invalid value.
     """
     known = [each.name for each in fields(recipe.args)]
     checked: dict[str, Any] = {}
     for name, value in settings.items():
+        if isinstance(value, Mapping):
+            raise ValueError(f"{name!r:.100}: expected a value, got a table; write names only")
         if name not in (*known, "num_envs"):
             raise ValueError(
                 f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
@@ -77,7 +98,16 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         except TypeError as error:  # not a number
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
-    return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
+    args = replace(recipe.args, **checked)
+    # the second step of an episode is the first one to learn from
+    if not 2 <= args.num_steps // 2 * num_envs <= args.num_steps * num_envs <= _MAX_BATCH:
+        raise ValueError(
+            f"num_envs and num_steps: expected a product from 4 to {_MAX_BATCH:,}, got "
+            f"{num_envs:,} and {args.num_steps:,}"
+        )
+    changed = replace(recipe, args=args, num_envs=num_envs)
+    has_memory = getattr(args, "memory", 0) or getattr(args, "frames", 1) > 1
+    return _at_one_rate(changed) if has_memory else changed
 
 
 def _checked(name: str, value: Any, default: Any) -> Any:
@@ -88,7 +118,8 @@ def _checked(name: str, value: Any, default: Any) -> Any:
         return tuple(checks.whole_number(name, each, 0, 10_000) for each in value)
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        return checks.whole_number(name, whole, _SMALLEST.get(name, 1), 10**9)
+        limits = _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
+        return checks.whole_number(name, whole, *limits)
     high = _LARGEST.get(name, math.inf)
     limit = f" and <= {high:g}" if high < math.inf else ""
     return checks.number(
@@ -97,12 +128,55 @@ def _checked(name: str, value: Any, default: Any) -> Any:
 
 
 DEFAULT = Recipe(
-    {}, {}, Args(columns=(), gamma=0.98, scale_iterations=40), 1024, 2_000_000, 100_000, (200, 1000)
+    {},
+    {},
+    Args(
+        num_steps=32,
+        gamma=0.99,
+        gae_lambda=0.95,
+        columns=(),
+        minibatch_size=4096,
+        scale_iterations=40,
+    ),
+    1024,
+    2_000_000,
+    100_000,
+    (200, 1000),
 )
 """Recipe of custom tasks."""
 
+_HOVER_SENSORS = Recipe(
+    {
+        **{"observation": "sensors", "history": 1, "scene": "beacons", "substeps": 30},
+        **{"tilt": 0.5, "heading": 0.4, "velocity": 0.5, "rates": 1.0, "frame": "body"},
+    },
+    {"bound": 3.0, "privileged": ["state"]},
+    Args(
+        memory=64,
+        num_steps=16,
+        update_epochs=2,
+        gamma=0.97,
+        gae_lambda=0.93,
+        reward_scale=0.1,
+        columns=(),
+    ),
+    1024,
+    1_500_000,
+    100_000,
+    (200, 1000),
+)
+
 RECIPES = {
-    "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000, 50_000, (200, 1000)),
+    "hover": Recipe(
+        ppo.HOVER,
+        ppo.FAST,
+        Args(),
+        1024,
+        500_000,
+        50_000,
+        (200, 1000),
+        others={"sensors": _HOVER_SENSORS},
+    ),
     "track": Recipe(
         {"frame": "body"},
         {"substeps": 20, "max_episode_steps": 200, "bound": 3.0},
@@ -120,12 +194,17 @@ RECIPES = {
     ),
     "land": Recipe(
         {"frame": "body"},
-        {"substeps": 30, "max_episode_steps": 256},
-        Args(num_steps=16, gamma=0.98, reward_scale=0.3, minibatch_size=4096),
+        {
+            **{"substeps": 30, "max_episode_steps": 256},
+            **{"radius": 0.15, "speed": 0.5},  # margins to 0.3 m and 0.7 m/s
+            "weights": {"failure": 2.0},
+        },
+        Args(num_steps=16, gamma=0.985, gae_lambda=0.95, reward_scale=0.3, minibatch_size=4096),
         1024,
-        1_000_000,
-        100_000,
-        (200, 1000),
+        2_000_000,
+        50_000,
+        (500, 1000),
+        goal={"landed [%]": 100.0},
     ),
     "race": Recipe(
         {"frame": "body", "course_seed": list(range(25))},

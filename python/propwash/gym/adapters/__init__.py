@@ -48,6 +48,11 @@ def checked_environments(
     fleet = made.unwrapped
     if not isinstance(fleet, pg.FleetVectorEnv):
         raise TypeError(f"env_or_kind: expected environments of propwash, got {made!r:.100}")
+    if fleet.task.vehicles != 1:
+        raise ValueError(
+            f"env_or_kind: expected one vehicle in an environment, got {fleet.task.vehicles}; use "
+            "propwash.gym.multi.make_parallel"
+        )
     found = made.metadata.get("autoreset_mode")
     if found is not mode:
         raise ValueError(f"autoreset_mode: expected {mode.name}, got {found}")
