@@ -299,6 +299,7 @@ class Training:
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
         if (ledger := getattr(self.learner, "ledger", None)) is not None:
             print(f"  ray           {ledger}")
+            self.learner.close()  # type: ignore[operator]
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")
