@@ -33,7 +33,9 @@ class Chase(pg.Task):
 
     def update(self, state: pg.State) -> None:
         """Moves the targets that were reached."""
-        self.distance = np.linalg.norm(state.position - self.goal, axis=1)
+        error = state.position - self.goal
+        self.distance = np.linalg.norm(error, axis=1)
+        self.approach = -np.sum(error * state.velocity, axis=1) / self.distance  # m/s
         self.arrived = self.distance < 0.3
         self.goal[self.arrived] *= -1  # to the other side of the origin
         self.reached += self.arrived
@@ -43,8 +45,8 @@ class Chase(pg.Task):
         return self.goal
 
     def reward(self, state: pg.State) -> Any:
-        """10 for a target, minus a tenth of the distance."""
-        return 10.0 * self.arrived - 0.1 * self.distance
+        """2 for a target, and 1 for each metre towards it."""
+        return 2.0 * self.arrived + self.approach * state.period
 
     def terminated(self, state: pg.State) -> Any:
         """Ends episodes too far from the target."""

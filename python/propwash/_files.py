@@ -113,13 +113,17 @@ def check_folder(folder: Path) -> None:
 def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
     """A temporary path in the same folder, which replaces `file` at the end.
 
-    If the body raises, `file` remains unchanged. suffix: of the temporary path, by default that of
-    the file.
+    If the body raises, `file` remains unchanged; an OSError names it. suffix: of the temporary
+    path, by default that of the file.
     """
     part = file.with_name(f".{file.stem}.part{file.suffix if suffix is None else suffix}")
     try:
         yield part
         part.replace(file)
+    except OSError as error:
+        if error.filename is None:  # as for a full disk
+            error.filename = str(file)
+        raise
     finally:
         part.unlink(missing_ok=True)
 

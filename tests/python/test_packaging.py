@@ -116,6 +116,7 @@ def test_wheel_contains_only_the_package(wheel: zipfile.ZipFile) -> None:
         f"propwash/vehicle/files/{path.name}"
         for path in (ROOT / "python" / "propwash" / "vehicle" / "files").glob("*.toml")
     }
+    policies = {f"propwash/gym/policies/{name}.onnx" for name in ("hover", "track", "race", "land")}
     required = {
         "propwash/__init__.py",
         "propwash/py.typed",
@@ -125,7 +126,7 @@ def test_wheel_contains_only_the_package(wheel: zipfile.ZipFile) -> None:
         "propwash/share/pkgconfig/propwash.pc",
     }
     assert vehicles
-    assert required | headers | vehicles <= names
+    assert required | headers | vehicles | policies <= names
     assert any(re.fullmatch(r"propwash/_core(/.+)?\.pyi", name) for name in names)
     assert len([name for name in names if re.search(r"/_core\..*(so|pyd)$", name)]) == 1
     assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)
@@ -193,7 +194,8 @@ def test_source_distribution_contains_all_sources(sdist: set[str]) -> None:
         str(path.relative_to(ROOT))
         for folder in folders
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".hpp", ".cpp", ".in", ".cmake", ".py", ".pyi", ".toml", ".typed")
+        if path.suffix
+        in (".hpp", ".cpp", ".in", ".cmake", ".py", ".pyi", ".toml", ".onnx", ".typed")
     }
     assert required | sources <= sdist
 

@@ -327,15 +327,22 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "hover", "--set", "gama=0.9"], "--set: .* 'gama'; did you mean 'gamma'"),
         (["train", "hover", "--set", "gamma=1.5"], "gamma: expected a finite number > 0 and <= 1"),
         (["train", "hover", "--set", "num_steps=2.5"], "num_steps: expected a whole number"),
+        (["train", "hover", "--set", "num_steps=1"], "num_steps: expected .* 2 .*, got 1"),
+        (["train", "hover", "--set", "hidden=100000"], "hidden: expected .* 4096.*, got 100000"),
+        (["train", "hover", "--set", "num_envs=1000000000"], "a product from 4 to 16,777,216, got"),
+        (
+            ["train", "hover", "--set", "num_envs=1", "--set", "num_steps=2"],
+            "num_envs and num_steps: expected a product from 4 to .*, got 1 and 2",
+        ),
         (["train", "hover", "--set", "columns=[99]"], "columns: expected numbers below 22"),
         (
             ["train", "hover", "--set", "memory=8", "--set", "frames=2"],
             "memory = 8, frames = 2: expected one of them",
         ),
-        (["train", "hover", "--settings", "bad.onnx"], "--settings bad.onnx: Expected"),
-        (["train", "hover", "--settings", "none.toml"], "none.toml: expected settings in TOML"),
+        (["train", "hover", "--settings", "bad.onnx"], "bad.onnx: expected a TOML file, Expected"),
+        (["train", "hover", "--settings", "none.toml"], "none.toml: expected a TOML file"),
         (["train", "hover", "--seeds", "1"], "--seeds: expected from 2 to 1000, got 1"),
-        (["train", "hover", "--seeds", "2", "--resume"], "--resume: expected without --seeds"),
+        (["train", "hover", "--seeds", "2", "--resume"], "--resume: expected checkpoint.pt in a"),
         (["train", "hover", "--steps", "0"], "--steps: expected a number >= 1, got 0"),
         (["train", "hover", "--seconds", "nan"], "--seconds: expected a number >= 0"),
         (["train", "hover", "--seed", "-1"], "--seed: expected from 0"),
@@ -354,7 +361,7 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "nowhere:Task"], "No module named 'nowhere'"),
         (["train", "nowhere:lab/X-v0"], "No module named 'nowhere'"),
         (["fly", "--policy", "bad.onnx", "--out", "fly.xyz"], "a name that ends in one of .png"),
-        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, found none"),
+        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, or one of hover"),
         (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
         (["fly", "--policy", "bad.onnx", "--episodes", "0"], "--episodes: expected from 1"),
         (["fly", "--policy", "bad.onnx", "--out", "no/fly.png"], "in a folder that exists"),
@@ -368,6 +375,31 @@ def test_invalid_options_are_refused(
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         command(arguments)
     assert {path.name for path in Path().iterdir()} == {"bad.onnx"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"gama = 0.9", "settings.toml: there is no setting 'gama'; did you mean 'gamma'"),
+        (b"[ppo]\ngamma = 0.9", "settings.toml: 'ppo': expected a value, got a table"),
+        (b"hidden = 0", "settings.toml: hidden: expected a whole number"),
+        (
+            "gamma = 0.9".encode("utf-16"),
+            "settings.toml: expected a TOML file in UTF-8, got UTF-16",
+        ),
+        (b"gamma = 0.9\ngamma = 0.8", "settings.toml: expected a TOML file, Cannot overwrite"),
+    ],
+)
+def test_invalid_files_of_settings_are_refused(
+    content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("settings.toml").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        command(["train", "hover", "--settings", "settings.toml"])
+    Path("settings.toml").write_bytes(b"\xef\xbb\xbfgamma = 0.9\r\n")  # with byte order mark
+    options = argparse.Namespace(task="hover", set=[], settings=Path("settings.toml"))
+    assert _train_command._settings(options) == {"gamma": 0.9}
 
 
 @pytest.mark.parametrize("content", [{"settings": {"task": "hover"}}, {"learner": 1}, [3]])

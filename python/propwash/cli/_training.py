@@ -6,29 +6,33 @@ import copy
 import io
 import json
 import math
-import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from propwash.cli import _training_curve
 from propwash.cli._shared import saved
+from propwash.cli._training_errors import Interrupt, place_of, without_thread_reports
 
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
+RESTART = ("learner", "curve", "seconds", "cpu")
+"""Parts of a checkpoint that are from the last restart."""
 EVALUATION_SEED, FINAL_SEED = 2**31, 2**32
 """Added to the seed of the training for evaluations during it, and for the last one."""
+EXPECTED = (FloatingPointError, NotImplementedError, OSError, ValueError)
+"""Errors of a training besides those raised in a custom task."""
 
 
 class Training:
     """One run of the command.
 
     Args:
-        settings: task, seed, threads and ray (workers, 0: none); changes and set, the values of
+        settings: task, method, seed, threads, ray (workers, 0: none); changes and set, values of
             --option and --set in JSON.
         options: out, steps, seconds, every, full, viz and ray_address of the command.
         checkpoint: Result of read_checkpoint to continue from.
@@ -39,16 +43,19 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo, recipes, recurrent
+        from propwash.gym import policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz = settings, out, options.viz
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        recipe = recipes.recipe(self.task, others.get("observation", "state"))
+        method = settings["method"]
+        recipe: Any = recipes.recipe(self.task, others.get("observation", "state"), method)
         recipe = recipes.with_settings(recipe, changed)
         self.description = policy.describe(
-            self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
+            self.task,
+            {**recipe.options, **others},
+            {"method": method, "seed": self.seed, "settings": changed},
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
@@ -71,18 +78,22 @@ class Training:
             from propwash.gym import ray_ppo
 
             ray_ppo.connect(options.ray_address, workers * threads)
-            self.learner: ppo.PPO = ray_ppo.trainer(recipe.args)(
+            self.learner: ppo.PPO | shac.SHAC = ray_ppo.trainer(recipe.args)(
                 make, recipe.num_envs, recipe.args, self.seed, workers=workers, threads=threads
             )
         else:
-            envs = make(recipe.num_envs)
-            self.learner = recurrent.trainer(recipe.args)(envs, recipe.args, self.seed)
+            kind: Any = shac.SHAC if method == "shac" else recurrent.trainer(recipe.args)
+            self.learner = kind(make(recipe.num_envs), recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
         self.curve = _training_curve.Curve()
         self.best: dict[str, Any] = {}
-        self.before, self.stopped, self.reached = 0.0, False, False
+        self.before = self.cpu_before = 0.0
+        self.stopped = self.reached = False
+        self.results: dict[str, Any] = {}
+        self.restart: dict[str, Any] = {}
+        self.written = -1  # step of the checkpoint file
         self.resumed = checkpoint is not None
         if checkpoint is not None:
             self._restore(checkpoint)
@@ -90,35 +101,73 @@ class Training:
     def _restore(self, checkpoint: dict[str, Any]) -> None:
         try:
             self.learner.load_state_dict(checkpoint["learner"])
-            self.best = checkpoint["best"]
-            self.restart = {name: checkpoint[name] for name in ("learner", "curve", "seconds")}
+            self.best, self.results = checkpoint["best"], checkpoint["results"]
+            self.restart = {name: checkpoint[name] for name in RESTART}
+            self.written = self.learner.global_step
             if self.best:
-                self._best_agent()
+                self._agent_of(self.best)
         except Exception as error:  # torch raises many types
             raise ValueError(
                 f"{self.out / CHECKPOINT}: expected one of this version, got {error!s:.200}"
             ) from error
         self.curve = _training_curve.Curve(*checkpoint["curve"])
-        self.before = checkpoint["seconds"]
+        self.before, self.cpu_before = checkpoint["seconds"], checkpoint["cpu"]
+
+    def finished(self) -> dict[str, float]:
+        """Returns the results of a finished training, with its whole curve; {} of another one."""
+        if not self.results:
+            return {}
+        row: dict[str, float] = self.results["row"]
+        if not (self.results["reached"] and not self.full) and row["steps"] < self.steps:
+            return {}
+        self.curve = _training_curve.Curve(*self.results["curve"])
+        return row
 
     @property
     def elapsed(self) -> float:
         """Time of training [s], evaluations included."""
         return self.before + time.perf_counter() - self.began
 
+    @property
+    def cpu(self) -> float:
+        """Processor time of training [s], evaluations included."""
+        return self.cpu_before + time.process_time() - self.cpu_began
+
     def run(self) -> dict[str, float]:
         """Trains until the goal is reached, the budget is spent, or Ctrl-C.
 
         Returns the results by name: seed, steps, CPU seconds and the measures of the last
-        evaluation. Raises ValueError if the training diverges.
+        evaluation. Raises ValueError if the training diverges, the task fails or a file cannot be
+        written; the last checkpoint and the best policy remain.
         """
+        self.began, self.cpu_began = time.perf_counter(), time.process_time()
+        self.results = {}
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            self._train()
+            cpu = self.cpu
+            row = {"seed": self.seed, "steps": self.learner.global_step, "CPU [s]": cpu}
+            row |= self.finish()
+            if not self.stopped:
+                self.results = {"row": row, "reached": self.reached, "curve": self._curve()}
+                self._write_checkpoint()
+        except Exception as error:
+            place = place_of(error, self.last.task)
+            if not (place or isinstance(error, EXPECTED)):
+                raise
+            raise ValueError(self._failure(error, place)) from error
+        if self.stopped:
+            print("  stopped; --resume continues from the checkpoint")
+            raise KeyboardInterrupt
+        return row
+
+    def _train(self) -> None:
         from torch.utils.tensorboard.writer import SummaryWriter
 
-        self.out.mkdir(parents=True, exist_ok=True)
-        self.began, cpu = time.perf_counter(), time.process_time()
         if self.learner.iteration == 0:
             self.save_checkpoint()
         with (
+            without_thread_reports(),
             # removes the steps that a resumed run repeats
             SummaryWriter(
                 str(self.out), purge_step=self.learner.global_step if self.resumed else None
@@ -131,36 +180,35 @@ class Training:
                 desc=self.task,
                 disable=not sys.stderr.isatty(),
             ) as self.bar,
-            _Interrupt(self),
+            Interrupt(self),
         ):
             while (
                 self.learner.global_step < self.steps
                 and not (self.stopped or self.reached)
                 and self.elapsed - self.before < self.seconds
             ):
-                self.record(self._iterate())
+                statistics = self.learner.iterate()
+                if not all(each.isfinite().all() for each in self.learner.agent.parameters()):
+                    raise FloatingPointError("expected finite weights")
+                self.record(statistics)
             if self.curve.evaluated_at != self.learner.global_step:
                 self.evaluate_between()
-        cpu = time.process_time() - cpu
-        measured = self.finish()
-        if self.stopped:
-            print("  stopped; --resume continues from the checkpoint")
-            raise KeyboardInterrupt
-        return {"seed": self.seed, "steps": self.learner.global_step, "CPU [s]": cpu, **measured}
 
-    def _iterate(self) -> dict[str, float]:
-        try:
-            statistics = self.learner.iterate()
-            if not all(each.isfinite().all() for each in self.learner.agent.parameters()):
-                raise FloatingPointError("weights that are not finite")
-            return statistics
-        except FloatingPointError as error:
-            if self.best:
-                self.finish()
-            raise ValueError(
-                f"{self.task}: the training diverged: {error}; lower learning_rate or "
-                f"reward_scale with --set. {self.out / CHECKPOINT} is from the last restart"
-            ) from error
+    def _failure(self, error: Exception, place: str) -> str:
+        """Keeps the best policy, and returns a message for an error in the training."""
+        kept = [f"{self.out / POLICY} is that of step {self.best['step']:,}"] if self.best else []
+        with suppress(OSError):
+            if self.restart:
+                self._write_checkpoint()
+        if self.written >= 0:
+            kept.append(f"{self.out / CHECKPOINT} is that of step {self.written:,}")
+        reason = f"{error}{place}"
+        if isinstance(error, FloatingPointError):
+            reason = f"diverged: {error}; lower learning_rate or reward_scale with --set"
+        elif not isinstance(error, OSError | ValueError):
+            reason = f"{type(error).__name__}: {reason}"
+        stopped = f"{self.task}: the training stopped at step {self.learner.global_step:,}"
+        return ". ".join([f"{stopped}: {reason}", *kept])
 
     def record(self, statistics: dict[str, float]) -> None:
         """Logs an iteration, evaluates the policy and saves a checkpoint when due."""
@@ -180,35 +228,40 @@ class Training:
     def evaluate_between(self) -> None:
         """Evaluates the policy, keeps it if it is the best, and compares it with the goal."""
         from propwash.gym import policy
-        from propwash.gym.evaluation import evaluate
+        from propwash.gym.evaluation import evaluate, measures, merit, reaches
 
         step = self.learner.global_step
+        reported = [f"{self.task}, seed {self.seed}: {step:,} steps, {self.elapsed:.1f} s"]
         for k, (name, envs) in enumerate(self.between.items()):
             result = evaluate(self.learner.agent, envs, EVALUATION_SEED + self.seed)
-            measured = self.last.task.measures(result)
+            measured = measures(self.last.task, result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
             self.curve.measure, value = next(iter(measured.items()))
             points = self.curve.evaluations.setdefault(name, [])
             points.append((step, self.elapsed, value))
+            reported.append(f"{name}: {self.curve.measure} {value:.4g}")
             if k > 0:
                 continue
-            goal = [measured[each] >= low for each, low in self.goal.items()]
-            meets_goal = bool(goal) and all(goal)
+            meets_goal = bool(self.goal) and reaches(self.goal, measured)
             self.reached = meets_goal and not self.full
-            score = (float(meets_goal), *self.last.task.merit(measured))
+            score = (float(meets_goal), *merit(self.last.task, measured))
             if not self.best or score > tuple(self.best["merit"]):
                 agent = {n: each.clone() for n, each in self.learner.agent.state_dict().items()}
-                self.best = {"merit": list(score), "step": step, "agent": agent}
-                policy.save(self._best_agent(), self.out / POLICY, self.description)
+                best = {"merit": list(score), "step": step, "agent": agent}
+                policy.save(self._agent_of(best), self.out / POLICY, self.description)
+                self.best = best
+        if self.bar.disable:
+            print("; ".join(reported), file=sys.stderr, flush=True)
 
     def save_checkpoint(self) -> None:
         """Writes the checkpoint of a restart."""
-        curve = self.curve.rewards, self.curve.evaluations, self.curve.measure
-        self.restart = copy.deepcopy(
-            {"learner": self.learner.state_dict(), "curve": curve, "seconds": self.elapsed}
-        )
+        values = self.learner.state_dict(), self._curve(), self.elapsed, self.cpu
+        self.restart = copy.deepcopy(dict(zip(RESTART, values, strict=True)))
         self._write_checkpoint()
+
+    def _curve(self) -> tuple[Any, ...]:
+        return self.curve.rewards, self.curve.evaluations, self.curve.measure
 
     def _write_checkpoint(self) -> None:
         """Writes the last restart, with the best policy so far, atomically."""
@@ -217,25 +270,27 @@ class Training:
         from propwash._files import written_whole
 
         content = io.BytesIO()
-        torch.save({"settings": self.settings, "best": self.best, **self.restart}, content)
+        others = {"settings": self.settings, "best": self.best, "results": self.results}
+        torch.save({**others, **self.restart}, content)
         with written_whole(self.out / CHECKPOINT) as part:
             part.write_bytes(content.getvalue())
+        self.written = int(self.restart["learner"]["counts"][1])
 
-    def _best_agent(self) -> Any:
-        """A copy of the agent with the weights of the best evaluation."""
+    def _agent_of(self, best: dict[str, Any]) -> Any:
+        """A copy of the agent with the weights of an evaluation."""
         agent = copy.deepcopy(self.learner.agent)
-        agent.load_state_dict(self.best["agent"])
+        agent.load_state_dict(best["agent"])
         return agent
 
     def finish(self) -> dict[str, float]:
         """Writes the best policy, its last evaluation and the figures; returns the measures."""
         from propwash.gym import policy
-        from propwash.gym.evaluation import evaluate
+        from propwash.gym.evaluation import evaluate, measures
 
         self._write_checkpoint()
-        agent, seconds, steps = self._best_agent(), self.elapsed, self.learner.global_step
+        agent, seconds, steps = self._agent_of(self.best), self.elapsed, self.learner.global_step
         result = evaluate(agent, self.last, FINAL_SEED + self.seed)
-        measured = self.last.task.measures(result)
+        measured = measures(self.last.task, result)
         # JSON has no infinity or NaN
         finite = {name: value for name, value in measured.items() if math.isfinite(value)}
         counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}
@@ -277,25 +332,3 @@ def _check_columns(columns: tuple[int, ...], envs: Any) -> None:
             f"columns: expected numbers below {width}, the width of the observation, got "
             f"{max(columns)}"
         )
-
-
-class _Interrupt:
-    """Ctrl-C ends training after the iteration; a second Ctrl-C ends it immediately."""
-
-    def __init__(self, training: Training) -> None:
-        self._training = training
-
-    def __enter__(self) -> None:
-        try:
-            self._before: Any = signal.signal(signal.SIGINT, self._stop)
-        except ValueError:  # not in the main thread
-            self._before = None
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self._training.stopped:
-            raise KeyboardInterrupt
-        self._training.stopped = True
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)

@@ -29,7 +29,9 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "fly", help="fly a policy that `train` wrote, and show it (docs/train.md)"
     )
-    parser.add_argument("--policy", type=Path, required=True, help="the policy file, .onnx")
+    parser.add_argument(
+        "--policy", required=True, help="the policy file, .onnx, or a name of docs/zoo.md"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the episodes (default: 0)")
     parser.add_argument(
         "--episodes", type=int, default=100, help="number of episodes (default: %(default)s)"
@@ -65,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
         if options.out.suffix.lower() not in IMAGE_SUFFIXES:
             known = ", ".join((*IMAGE_SUFFIXES, *_video.SUFFIXES, ".rrd"))
             raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
-    from propwash.gym.evaluation import evaluate
+    from propwash.gym.evaluation import evaluate, measures
     from propwash.gym.policy import Policy
 
     policy = Policy.load(options.policy)
@@ -74,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
     recorded = evaluate(policy, envs, options.seed)
-    measured = envs.task.measures(recorded)
+    measured = measures(envs.task, recorded)
     if options.json:
         print(json.dumps({n: v if math.isfinite(v) else None for n, v in measured.items()}))
     else:
@@ -84,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
             f"{trained.get('steps', 0):,} steps in {trained.get('seconds', 0):g} s"
         )
         print(_training_curve.table(measured, options.episodes))
-    title = f"{policy.description.task} by {options.policy.name}, seed {options.seed}"
+    title = f"{policy.description.task} by {Path(options.policy).name}, seed {options.seed}"
     if is_video:
         from propwash.cli import _flight_video
 

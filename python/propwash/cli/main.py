@@ -32,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, ImportError) as error:
         print(f"propwash: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"propwash: out of memory: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("propwash: stopped", file=sys.stderr)
         return 130

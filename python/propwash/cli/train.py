@@ -1,4 +1,4 @@
-"""`python -m propwash train`: trains a policy with PPO and saves it (docs/train.md)."""
+"""`python -m propwash train`: trains a policy and saves it (docs/train.md)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import io
 import json
 import math
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from propwash import _checks as checks
 from propwash import viz
 from propwash._checks import shown
-from propwash._files import read_bytes
+from propwash._files import read_bytes, read_toml
 from propwash.cli import _training_curve
 from propwash.cli._shared import add_environment, check_range, pairs, saved
 from propwash.cli._training import CHECKPOINT, FLIGHT, Training
 from propwash.cli.fly import changes
 
 SEEDS = "seeds.png"
+METHODS = ("ppo", "shac")
 MAX_WORKERS = 10_000
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
@@ -33,6 +33,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "task", help="hover, track, race, land, module:Class, or the id of a registered task"
+    )
+    parser.add_argument(
+        "--method", choices=METHODS, help="PPO, or gradients of the physics (default: ppo)"
     )
     parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
     parser.add_argument(
@@ -61,13 +64,13 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="PPO setting (docs/train.md), value in JSON; may be repeated",
+        help="setting of the method (docs/train.md), value in JSON; may be repeated",
     )
     parser.add_argument(
         "--settings",
         type=Path,
         metavar="FILE",
-        help="settings of PPO in TOML; --set takes priority",
+        help="settings of the method in TOML; --set takes priority",
     )
     add_environment(parser)
     parser.set_defaults(run=run)
@@ -81,7 +84,10 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     from propwash.gym import recipes
 
-    recipes.recipe(options.task)  # raises an error for an unknown task
+    # raises an error for an unknown task
+    recipes.recipe(options.task, method=options.method or "ppo")
+    if options.ray is not None and options.method == "shac":
+        raise ValueError("--ray: expected --method ppo, got shac")
     name = re.split(r"[:/]", options.task)[-1].lower()
     out = options.out or Path(f"train_{name}")
     if options.seeds is None:
@@ -92,14 +98,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, float]]:
     """Trains once; returns the training and its results."""
-    settings: dict[str, Any] = {
-        "task": options.task,
-        "seed": options.seed or 0,
-        "threads": options.threads or 1,
-        "ray": options.ray or 0,
-        "changes": json.dumps(_changes(options), sort_keys=True),
-        "set": json.dumps(_settings(options), sort_keys=True),
-    }
+    settings = _identity(options)
     checkpoint = _checkpoint(options, settings, out)
     settings = checkpoint["settings"] if checkpoint else settings
     if options.ray_address is not None and not settings["ray"]:
@@ -108,7 +107,21 @@ def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, 
         training = Training(settings, options, out, checkpoint)
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
-    return training, training.run()
+    finished = training.finished() if options.seeds is not None else {}
+    return training, finished or training.run()
+
+
+def _identity(options: argparse.Namespace) -> dict[str, Any]:
+    """Options that a checkpoint must share with the command that resumes it."""
+    return {
+        "task": options.task,
+        "method": options.method or "ppo",
+        "seed": options.seed or 0,
+        "threads": options.threads or 1,
+        "ray": options.ray or 0,
+        "changes": json.dumps(_changes(options), sort_keys=True),
+        "set": json.dumps(_settings(options), sort_keys=True),
+    }
 
 
 def _changes(options: argparse.Namespace) -> dict[str, Any]:
@@ -125,39 +138,45 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings of PPO from --settings and --set."""
+    """Settings of the method from --settings and --set."""
     from propwash.gym.recipes import recipe, with_settings
 
     found: dict[str, Any] = {}
+    sources = {"--set": pairs("--set", options.set)}
     if options.settings is not None:
-        text = read_bytes(options.settings, "settings in TOML", ValueError)
+        read = read_toml(options.settings, ValueError)
+        sources = {f"--settings {options.settings}": read, **sources}
+    for source, values in sources.items():
+        found |= values
         try:
-            found = tomllib.loads(text.decode())
+            with_settings(recipe(options.task, method=options.method or "ppo"), found)
         except ValueError as error:
-            raise ValueError(f"--settings {options.settings}: {error!s:.200}") from error
-    found |= pairs("--set", options.set)
-    try:
-        with_settings(recipe(options.task), found)
-    except ValueError as error:
-        raise ValueError(f"--set: {error}") from error
+            raise ValueError(f"{source}: {error}") from error
     return found
 
 
 def _run_seeds(options: argparse.Namespace, out: Path) -> None:
     """Trains with several seeds, each in a folder; prints a table and writes a plot."""
     check_range("seeds", options.seeds, 2, 1000)
-    if options.resume:
-        raise ValueError("--resume: expected without --seeds; resume each folder seed_K alone")
     first = options.seed or 0
     check_range("seed + seeds - 1", first + options.seeds - 1, 0, 2**31 - 1)
+    runs = []
     for seed in range(first, first + options.seeds):
-        _check_new(out / f"seed_{seed}")
+        folder = out / f"seed_{seed}"
+        resume = options.resume and (folder / CHECKPOINT).exists()
+        each = argparse.Namespace(**{**vars(options), "seed": seed, "resume": resume})
+        _checkpoint(each, _identity(each), folder)  # raises before any training
+        runs.append((each, folder))
+    if options.resume and not any(each.resume for each, _ in runs):
+        raise ValueError(
+            f"--resume: expected {CHECKPOINT} in a folder {out / 'seed_K'}, found none; start "
+            "without --resume"
+        )
     rows, curves = [], {}
-    for seed in range(first, first + options.seeds):
-        each = argparse.Namespace(**{**vars(options), "seed": seed})
-        training, row = _train(each, out / f"seed_{seed}")
+    for each, folder in runs:
+        training, row = _train(each, folder)
         rows.append(row)
-        curves[seed] = training.curve
+        curves[each.seed] = training.curve
     print(_training_curve.seeds_table(rows))
     title = f"{options.task}: {options.seeds} seeds"
     shown = saved(lambda: _training_curve.seeds_figure(curves, title), out / SEEDS)
@@ -202,6 +221,7 @@ def _checkpoint(
     previous = checkpoint["settings"]
     chosen = {
         "task": True,
+        "method": options.method is not None,
         "seed": options.seed is not None,
         "threads": options.threads is not None,
         "ray": options.ray is not None,
@@ -237,22 +257,36 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
     """Raises KeyError, TypeError or ValueError for invalid parts."""
     from propwash.gym.recipes import recipe
 
-    settings, curve = checkpoint["settings"], checkpoint["curve"]
+    settings = checkpoint["settings"]
     limits = (("seed", 0, 2**31 - 1), ("threads", 1, 256), ("ray", 0, MAX_WORKERS))
     for name, low, high in limits:
         checks.whole_number(name, settings[name], low, high)
-    recipe(settings["task"])
+    if settings["method"] not in METHODS:
+        raise ValueError(f"the method {shown(settings['method'])}")
+    recipe(settings["task"], method=settings["method"])
     for name in ("changes", "set"):
         if not isinstance(json.loads(settings[name]), dict):
             raise ValueError(f"the {name} {shown(settings[name])}")
     best = checkpoint["best"]
     if best:
         _merit, _step, _agent = list(map(float, best["merit"])), int(best["step"]), best["agent"]
-    if not checks.number("seconds", checkpoint["seconds"]) >= 0.0:
-        raise ValueError(f"{shown(checkpoint['seconds'])} seconds")
+    for name in ("seconds", "cpu"):
+        if not checks.number(name, checkpoint[name]) >= 0.0:
+            raise ValueError(f"{name} {shown(checkpoint[name])}")
+    _check_curve(checkpoint["curve"])
+    results = checkpoint["results"]
+    if results:
+        _row = {str(name): float(value) for name, value in results["row"].items()}
+        checks.flag("reached", results["reached"])
+        _check_curve(results["curve"])
+    if not isinstance(checkpoint["learner"], dict):
+        raise ValueError("an invalid state of the learner")
+
+
+def _check_curve(curve: Any) -> None:
     rewards, evaluations, measure = curve
     for points in (rewards, *evaluations.values()):
         for point in points:
             _steps, _seconds, _value = map(float, point)
-    if not isinstance(measure, str) or not isinstance(checkpoint["learner"], dict):
-        raise ValueError("an invalid curve or state of the learner")
+    if not isinstance(measure, str):
+        raise ValueError(f"the measure {shown(measure)}")

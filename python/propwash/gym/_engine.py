@@ -204,9 +204,7 @@ class Engine:
         state, task = self.state, self.task
         clipped, result.clipped = _core.take_actions(self._shaped(actions), pending, state.steps)
         self.fleet._core.step(self.actions.command(clipped), self.settings.substeps)
-        state.previous_action, state.action = state.action, clipped
-        state.read()
-        task.update(state)
+        self.update(clipped)
         if pending is not None:
             # after update(), so that the task's memory of an episode starts with that episode
             self._begin(pending)
@@ -225,13 +223,23 @@ class Engine:
                     raise ValueError(
                         f"{type(task).__name__}.{name}: expected shape ({self.size},), got {shape}"
                     ) from None
-            raise
+            raise ValueError(
+                f"{type(task).__name__}: expected rewards of float32 and terminations of bool, got "
+                f"{np.asarray(reward).dtype} and {np.asarray(ended).dtype}"
+            ) from None
         result.observation = seen
         result.reward, result.terminated, result.truncated, result.done, *rest = flags
         result.any_done, is_finite = rest
         if not is_finite:
             self._finite(seen, ~np.isfinite(result.reward))
         return result
+
+    def update(self, action: Numbers) -> None:
+        """Updates state and task after a step of the fleet with `action` (n, A)."""
+        state = self.state
+        state.previous_action, state.action = state.action, action
+        state.read()
+        self.task.update(state)
 
     def _shaped(self, actions: Any) -> Numbers:
         """Converts actions to float32. Raises ValueError for another shape."""

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 class Land(Judged):
     """Land on the origin of the ground: slowly, upright and close to the centre.
 
-    An episode ends when the vehicle is within `gear` of the ground. It is a success within 0.3 m of
-    the origin, below 0.7 m/s and 0.35 rad of tilt.
+    An episode ends when the vehicle is within `gear` of the ground. It is a success within `radius`
+    of the origin, below `speed` and `tilt`.
 
     Args:
         position: Maximum initial |x| and |y| [m].
         height: Minimum and maximum initial height [m].
         gear: Height of the vehicle's centre at touchdown [m].
         bound: Distance from the origin that ends an episode [m].
+        radius: Maximum horizontal distance from the origin for success [m].
+        speed: Maximum speed for success [m/s].
+        tilt: Maximum tilt for success [rad].
         frame: Frame of position and velocity in observations, "world" or "body".
         weights: Weights of the reward, a LandReward or a dict of its fields.
     """
@@ -38,8 +41,6 @@ class Land(Judged):
     episode_seconds: ClassVar[float] = 8.0
     starts_ahead: ClassVar[bool] = True
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenery")
-    radius, speed, tilt = 0.3, 0.7, 0.35
-    """m, m/s, rad: limits of a successful landing."""
 
     def __init__(
         self,
@@ -47,6 +48,9 @@ class Land(Judged):
         height: tuple[float, float] = (1.0, 3.0),
         gear: float = 0.05,
         bound: float = 10.0,
+        radius: float = 0.3,
+        speed: float = 0.7,
+        tilt: float = 0.35,
         frame: str = "world",
         weights: LandReward | Mapping[str, float] | None = None,
     ) -> None:
@@ -58,7 +62,13 @@ class Land(Judged):
                 f"[m], got {gear!r:.50}, {height!r:.50}, {bound!r:.50}, {position!r:.50}"
             )
         self.position, self.height = position, height
+        if not (0.0 < radius < bound and 0.0 < speed < np.inf and 0.0 < tilt <= np.pi):
+            raise ValueError(
+                "expected 0 < radius < bound [m], a finite speed > 0 [m/s] and 0 < tilt <= pi "
+                f"[rad], got {radius!r:.50}, {speed!r:.50} and {tilt!r:.50}"
+            )
         self.gear, self.bound = gear, bound
+        self.radius, self.speed, self.tilt = radius, speed, tilt
         self.scene = Scene.load("empty")
         self._scenery: Scene | None = None
 

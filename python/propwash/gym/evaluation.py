@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash._checks import nearest, shown
 from propwash.gym._evaluation import Evaluation, Numbers
+from propwash.gym._task import Task
 from propwash.gym._vector import FleetVectorEnv
 
 __all__ = ["Evaluation", "evaluate"]
@@ -70,3 +73,35 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     time = np.arange(1, len(rows) + 1, dtype=np.float32) * np.float32(envs.period)
     position, velocity, attitude, away = (np.stack(part) for part in zip(*rows, strict=True))
     return Evaluation(time, position, velocity, attitude, away, returns, lost, final)
+
+
+def measures(task: Task, result: Evaluation) -> dict[str, float]:
+    """Returns task.measures(result). Raises ValueError unless it is a dict of some numbers."""
+    found = task.measures(result)
+    try:
+        if found:
+            return {str(name): float(value) for name, value in found.items()}
+    except (AttributeError, TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"{type(task).__name__}.measures: expected a dict of numbers by name, not empty, got "
+        f"{shown(found)}"
+    )
+
+
+def merit(task: Task, measured: Mapping[str, float]) -> tuple[float, ...]:
+    """Returns task.merit(measured), with −inf for NaN. Raises ValueError unless it is a tuple."""
+    found = task.merit(measured)
+    try:
+        return tuple(-math.inf if math.isnan(each) else float(each) for each in tuple(found))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{type(task).__name__}.merit: expected a tuple of numbers, got {shown(found)}"
+        ) from None
+
+
+def reaches(goal: Mapping[str, float], measured: Mapping[str, float]) -> bool:
+    """Whether all measures of a goal have at least its values. Raises ValueError for others."""
+    for name in goal.keys() - measured.keys():
+        raise ValueError(f"goal: there is no measure {name!r:.100}{nearest(name, measured)}")
+    return all(measured[name] >= low for name, low in goal.items())

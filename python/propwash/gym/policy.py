@@ -46,6 +46,7 @@ KINDS: dict[str, type[pg.Task]] = {
     "land": pg.Land,
 }
 """Tasks with a short name."""
+_SHIPPED = Path(__file__).parent / "policies"
 _KEY = "propwash"
 _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
@@ -110,16 +111,20 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Policy:
-        """Reads a file written by `save`.
+        """Reads a file written by `save`, or a shipped policy by its name (docs/zoo.md).
+
+        path: the path of a file; "hover", "track", "race" or "land".
 
         Raises FileNotFoundError, ImportError without onnxruntime, and ValueError that names the
         file if it is not a policy of propwash: another format, a network that does not map
         observations (n, k) to actions (n, A), an unknown task.
         """
         runtime = require_onnxruntime()
-        file = Path(path)
+        file = _SHIPPED / f"{path}.onnx" if path in KINDS else Path(path)
         if not is_file(file):
-            raise FileNotFoundError(f"{file!s:.300}: expected a policy file, found none")
+            raise FileNotFoundError(
+                f"{file!s:.300}: expected a policy file, or one of {', '.join(KINDS)}, found none"
+            )
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = cls._threads
         options.log_severity_level = 4  # the exception has the details
