@@ -31,7 +31,6 @@ from propwash.cli import train as _train_command  # noqa: E402
 from propwash.gym import policy, ppo, ray_ppo  # noqa: E402
 
 NODE: dict[str, Any] = {
-    "num_cpus": 2,
     "num_gpus": 0,
     "object_store_memory": 80 * 2**20,
     "include_dashboard": False,
@@ -170,9 +169,11 @@ def test_resumed_training_gives_identical_weights(
             torch.save(uninterrupted.state_dict(), tmp_path / "state.pt")
     again = learner(memory=memory)
     again.iterate()
-    again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    again.load_state_dict(state)
     for _ in range(3):
         again.iterate()
+    assert total(again) > sum(steps for _, steps in state["ledger"]["streams"])  # is a copy
     assert again.ledger == uninterrupted.ledger
     assert again.ledger.active == ([2, 1] if lost else [0, 1])
     assert weights(again) == weights(uninterrupted)
@@ -274,7 +275,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A cluster of two nodes; the first is the head."""
+    """A cluster of two nodes, with one CPU in the head and two in the other."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     # otherwise ray writes a token to the home folder
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
@@ -285,7 +286,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         cluster: Any = Cluster()
         for attempt in range(4):
             try:
-                cluster.add_node(**NODE)
+                cluster.add_node(num_cpus=1 + len(cluster.list_all_nodes()), **NODE)
             except Exception as error:  # ray has no type for a node that does not start in 30 s
                 if "timed out during startup" not in str(error):
                     raise
@@ -306,7 +307,11 @@ def test_the_command_survives_the_loss_of_workers_and_nodes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A worker is killed; the training ends and is resumed, and a node is lost."""
+    """A worker is killed; the training ends and is resumed, and a node is lost.
+
+    The cluster has too few CPUs for a second training unless the first one frees its workers, and
+    for the replacement of a worker of the lost node.
+    """
     record = _training.Training.record
 
     def kill(collector: ray_ppo.Collector) -> None:
@@ -344,6 +349,6 @@ def test_the_command_survives_the_loss_of_workers_and_nodes(
     assert kept["ledger"]["active"] == [0, 2]
     assert sum(steps for _, steps in kept["ledger"]["streams"]) == kept["counts"][1]
     command(*train, "--steps", f"{8 * each}", "--resume")
-    assert re.search(r"2 workers, [2-9] lost", text := capsys.readouterr().out), text
+    assert re.search(r"2 workers, 2 lost", text := capsys.readouterr().out), text
     trained = policy.Policy.load(out / "policy.onnx").description.training
     assert trained["steps"] >= 8 * each

@@ -87,8 +87,8 @@ def test_a_saved_policy_remembers_like_its_agent(args: ppo.Args, tmp_path: Path)
             action, memory = agent(torch.from_numpy(seen), memory)
         actions.append(loaded.act(seen))
         assert np.allclose(actions[-1], action.numpy(), atol=1e-5)
-    same = [loaded.act(observations[-1]) for _ in range(2)]
-    assert not np.array_equal(*same)  # it remembers
+    one, other = (loaded.act(observations[-1]) for _ in range(2))
+    assert not np.array_equal(one, other)  # it remembers
     loaded.reset()
     assert np.array_equal(loaded.act(observations[0]), actions[0])
     with pytest.raises(ValueError, match="expected 5 rows, as in the call before, got 4"):

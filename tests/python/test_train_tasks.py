@@ -15,6 +15,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from helpers import code_blocks
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
@@ -30,7 +31,8 @@ from propwash.gym.evaluation import evaluate, measures  # noqa: E402
 from propwash.gym.policy import Policy  # noqa: E402
 
 SMALL = ["--set", "num_steps=4", "--set", "num_envs=32", "--set", "restart_every=2"]
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "train.md"
 STEP = 4 * 32  # steps of an iteration
 WRITER = "tensorboard.summary.writer.record_writer"
 FEW = replace(recipes.DEFAULT, episodes=(5, 6))
@@ -347,3 +349,14 @@ def test_the_example_task_is_learnt_with_the_default_recipe(
     assert after["lost [%]"] < 20.0
     assert after["return"] > before["return"] + 8.0
     assert after["reached"] > 1.0
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="docs/train.md is missing")
+def test_the_task_of_the_page_has_a_recipe() -> None:
+    (code,) = [text for _, text in code_blocks(PAGE, "python") if "class Climb" in text]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    task = names["Climb"]
+    assert isinstance(task.recipe, recipes.Recipe)
+    result = evaluate(lambda seen: np.zeros((len(seen), 4), np.float32), pg.make_vec(task, 3), 1)
+    assert task.recipe.goal.keys() <= measures(task(), result).keys()

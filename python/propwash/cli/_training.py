@@ -300,8 +300,10 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
-        if (ledger := getattr(self.learner, "ledger", None)) is not None:
-            print(f"  ray           {ledger}")
+        learner: Any = self.learner
+        if self.settings["ray"]:
+            print(f"  ray           {learner.ledger}")
+            learner.close()
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -133,12 +134,19 @@ class Workers:
 
     def __init__(self, size: int, create: Callable[[int, int, tuple[int, int]], Any]) -> None:
         self._size, self._create = size, create
+        self._workers: list[_Worker] = []
         self.restore(Ledger())
 
     def restore(self, ledger: Ledger) -> None:
         """Continues from a ledger; the next rollouts start new processes with its streams."""
+        self.close()
         self.ledger, self._failures = ledger, 0
-        self._workers: list[_Worker] = []
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for worker in self._workers:
+            ray.kill(worker.handle)
+        self._workers = []
 
     def rollouts(self, *arguments: Any) -> list[Batch]:
         """Returns a rollout of every worker that has started, at least one.
@@ -300,6 +308,10 @@ class RayPPO(PPO):
             parts = [batch.buffers[name] for batch in batches]
             setattr(self, name, torch.from_numpy(np.concatenate(parts, axis)))
 
+    def close(self) -> None:
+        """Ends the workers, which frees their CPUs for another training."""
+        self._workers.close()
+
     def state_dict(self) -> dict[str, Any]:
         """Returns the state to resume training from, with the ledger."""
         return {**super().state_dict(), "ledger": asdict(self.ledger)}
@@ -307,7 +319,7 @@ class RayPPO(PPO):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state_dict(); new workers continue its streams."""
         super().load_state_dict(state)
-        self._workers.restore(Ledger(**state["ledger"]))
+        self._workers.restore(Ledger(**deepcopy(state["ledger"])))
 
 
 class RayMemoryPPO(RayPPO, MemoryPPO):

@@ -13,7 +13,10 @@ from propwash.gym.ppo import Args
 
 _SMALLEST = {"scale_iterations": 0, "num_steps": 2, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
-_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "hidden": 4096, "target_rate": 1.0}
+_LARGEST = {
+    **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
+    **{"hidden": 4096, "memory": 4096, "frames": 1000},
+}
 _MAX_BATCH = 2**24
 """Maximum steps of a rollout in all environments, some GB."""
 
