@@ -754,9 +754,8 @@ def test_invalid_steps_of_a_flight_change_nothing() -> None:
     from propwash.torch import Flight
 
     noisy = Flight(pw.Fleet("flightgoggles", 1))
-    start = noisy.begin()
     with pytest.raises(ValueError, match="noise=False"):
-        noisy.step(start, {"speeds": torch.ones(1, 4)})
+        noisy.step(noisy.begin(), {"speeds": torch.ones(1, 4)})
     fleet = make_fleet()
     yaw = torch.zeros(COUNT, dtype=torch.float64)
     flight = Flight(fleet, kind=pw.VelocityCommand)

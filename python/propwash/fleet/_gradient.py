@@ -195,9 +195,9 @@ class ClosedLoop:
         self._core = kind(fleet._core, substeps, self._parameters.numbers)
 
     def step(self, command: Command) -> tuple[Any, list[NDArray[Any]], int]:
-        """Flies one command; returns the step, the parts of the state, and the width of its memory.
+        """Flies one command.
 
-        The step leaves the memory to the next one.
+        Returns the step, the parts of the state, and the width of the memory after it.
         """
         step, *states = self._core.step(command)
         return step, states, self._core.widths()[0]

@@ -90,9 +90,9 @@ class DifferentiableTask:
 
 
 class _Rotated(torch.autograd.Function):
-    """Vectors (n, k, 3) in the world or the body frame, and rotation matrices of attitudes (n, 4).
+    """Vectors (n, k, 3) in the world or body frame, and rotation matrices (n, 9), body to world.
 
-    The matrices are from body to world, (n, 9). `in_body` selects the body frame.
+    Of attitudes (n, 4) and vectors (n, k, 3) in the world frame; in_body: the frame of the result.
     """
 
     @staticmethod

@@ -180,10 +180,7 @@ class Track(Judged):
         )
 
     def look_ahead(self, state: State, position: Numbers) -> Numbers:
-        """Returns the target's velocity, and its future positions relative to `position`, (n, 12).
-
-        In the world frame.
-        """
+        """Returns the extras (n, 12) of vehicles at `position`, in the world frame."""
         self._refresh(state)
         return self._path.look_ahead(
             self._phase, state.steps, state.period, position, self._velocity
