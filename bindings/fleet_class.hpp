@@ -53,6 +53,8 @@ inline const NamedField& field_named(const std::string& name) {
 /// A fleet that several Python threads may use: a mutex admits one at a time.
 template <class>
 class PyGradient;
+template <class>
+class PyFlight;
 template <class T>
 class PyFleet {
  public:
@@ -273,6 +275,8 @@ class PyFleet {
  private:
   template <class>
   friend class PyGradient;
+  template <class>
+  friend class PyFlight;
 
   static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
   static constexpr py::ssize_t uninterrupted = 10'000'000;  // vehicle steps

@@ -1,8 +1,9 @@
 """Flights of a fleet as differentiable functions of PyTorch.
 
-    from propwash.torch import rollout
+    from propwash.torch import Flight, rollout
 
-Requires the extra `torch`. `docs/gradients.md` has an example.
+`rollout` flies commands that are known beforehand, `Flight` those of a policy. Requires the extra
+`torch`. `docs/gradients.md` has examples.
 """
 
 from __future__ import annotations
@@ -71,28 +72,176 @@ def rollout(
     """
     groups = {"start": start or {}, "commands": commands, "parameters": parameters or {}}
     for group, values in groups.items():
-        if not isinstance(values, Mapping):
-            raise TypeError(f"{group}: expected tensors by name, got {values!r:.100}")
-        for name, value in values.items():
-            if not isinstance(value, Tensor) or not value.is_floating_point():
-                got = value.dtype if isinstance(value, Tensor) else f"{value!r:.100}"
-                raise TypeError(f"{group}[{name!r}]: expected a floating-point tensor, got {got}")
-    if not commands:
-        raise ValueError("commands: expected the parts of a command, got none")
-    for name in groups["start"]:
-        if name not in States._fields:
-            raise ValueError(f"start: expected some of {', '.join(States._fields)}, got {name!r}")
+        _check(group, values)
     if parameters and start is not None and "rotor_speeds" not in start:
-        raise ValueError(
-            "start: expected rotor_speeds among the names, because their default depends on the "
-            f"parameters; got {list(start)}"
-        )
+        raise _missing_speeds(start)
     if window is not None:
         _checks.whole_number("window", window, 1, 2**62)
     names = [(group, name) for group, values in groups.items() for name in values]
     tensors = [value for values in groups.values() for value in values.values()]
     call = _Call(fleet, names, start is not None, kind, steps, substeps, window)
     return States(*_Flight.apply(call, *tensors))  # type: ignore[no-untyped-call]
+
+
+class FlightState(NamedTuple):
+    """The state of a `Flight`, tensors (n, …)."""
+
+    position: Tensor
+    """(n, 3) m, world frame."""
+    velocity: Tensor
+    """(n, 3) m/s, world frame."""
+    attitude: Tensor
+    """(n, 4) unit quaternions, scalar first."""
+    body_rates: Tensor
+    """(n, 3) rad/s, body frame."""
+    rotor_speeds: Tensor
+    """(n, N) rad/s."""
+    memory: Tensor
+    """(n, k): carries the gradients of the memory of controllers and delays; its values are 0."""
+
+
+class Flight:
+    """A flight in closed loop: each command may depend on the state before it.
+
+    >>> flight = Flight(fleet, kind=RateThrust, substeps=10)
+    >>> state = flight.begin()
+    >>> for _ in range(50):
+    ...     state = flight.step(state, policy(state))
+    >>> loss(state).backward()
+
+    fleet: without noise and turbulence; only the flight may step it between begin() and the last
+        step.
+    parameters: arguments of Fleet.set_parameters(), which is called with them.
+    kind: the class of the commands, or a function that takes their parts.
+    substeps: steps of the fleet for each command.
+
+    The gradients are those of the whole loop, state -> policy -> command -> state, through the
+    memory of controllers and delays too. The states have the type to which those of the parts of
+    the command are promoted. Second derivatives are not available.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        *,
+        parameters: Mapping[str, Tensor] | None = None,
+        kind: Callable[..., Command] = _core.RotorSpeeds,
+        substeps: int = 1,
+    ) -> None:
+        values = parameters or {}
+        _check("parameters", values)
+        self.fleet, self._kind, self._parameters = fleet, kind, values
+        self._loop = fleet._closed_loop(values, substeps)
+        if values:
+            fleet.set_parameters({name: _array(value) for name, value in values.items()})
+        self._last: FlightState | None = None
+
+    def begin(self, start: Mapping[str, Tensor] | None = None) -> FlightState:
+        """Returns the state before the first step.
+
+        start: parts of the physical state, by name, for Fleet.reset(), with gradients. None: the
+            state of the fleet, a constant; this also cuts the gradients between two windows.
+        """
+        _check("start", start or {})
+        if start is not None:
+            if self._parameters and "rotor_speeds" not in start:
+                raise _missing_speeds(start)
+            self.fleet.reset(
+                **{name: _array(value) for name, value in start.items()}, seed=self.fleet.seed
+            )
+        parts = dict(start or {})
+        if "attitude" in parts:
+            parts["attitude"] = torch.nn.functional.normalize(parts["attitude"], dim=-1)
+        for name in States._fields:
+            value = torch.as_tensor(getattr(self.fleet, name))
+            parts[name] = parts[name].expand_as(value) if name in parts else value
+        self._last = FlightState(**parts, memory=torch.zeros(len(self.fleet), 0))
+        return self._last
+
+    def step(self, state: FlightState, commands: Mapping[str, Tensor]) -> FlightState:
+        """Flies one command for `substeps` steps and returns the state after it.
+
+        state: the result of the last step() or begin(). Its tensors may be replaced by others of
+            the same values, to change their gradients.
+        commands: the parts of a command of class `kind`, by name, in the shapes that Fleet.step()
+            takes.
+        """
+        _check("commands", commands)
+        last = self._last
+        if last is None or not all(
+            mine is yours or torch.equal(mine, yours)
+            for mine, yours in zip(last, state, strict=True)
+        ):
+            raise ValueError(
+                "state: expected the result of the last step() or begin(); call begin() after a "
+                "change of the fleet's state"
+            )
+        self._last = FlightState(
+            *_Step.apply(  # type: ignore[no-untyped-call]
+                self, tuple(commands), *state, *commands.values(), *self._parameters.values()
+            )
+        )
+        return self._last
+
+
+class _Step(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, flight: Flight, names: tuple[str, ...], *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
+        parts = tensors[len(FlightState._fields) :][: len(names)]
+        command = flight._kind(
+            **{name: _array(part) for name, part in zip(names, parts, strict=True)}
+        )
+        ctx.taken, states, width = flight._loop.step(command)
+        ctx.loop, ctx.names = flight._loop, names
+        ctx.begins = tensors[5].shape[1] == 0
+        ctx.like = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
+        ctx.set_materialize_grads(False)
+        dtype = functools.reduce(torch.promote_types, [part.dtype for part in parts])
+        memory = torch.zeros(len(states[0]), width, dtype=torch.float64)
+        return *(torch.from_numpy(part).to(parts[0].device, dtype) for part in states), memory
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        arrays = [None if each is None else _array(each) for each in cotangents]
+        state, memory, named, parameters = ctx.loop.pull(ctx.taken, arrays, begins=ctx.begins)
+        found = [*state, memory, *(named[name] for name in ctx.names), *parameters.values()]
+        return (
+            None,
+            None,
+            *(
+                torch.from_numpy(_summed(rows, tuple(shape))).to(dtype=dtype, device=device)
+                for rows, (shape, dtype, device) in zip(found, ctx.like, strict=True)
+            ),
+        )
+
+
+def _check(group: str, values: Mapping[str, Tensor]) -> None:
+    """Raises TypeError or ValueError unless these are floating-point tensors by name."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{group}: expected tensors by name, got {values!r:.100}")
+    for name, value in values.items():
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            got = value.dtype if isinstance(value, Tensor) else f"{value!r:.100}"
+            raise TypeError(f"{group}[{name!r}]: expected a floating-point tensor, got {got}")
+        if group == "start" and name not in States._fields:
+            raise ValueError(f"start: expected some of {', '.join(States._fields)}, got {name!r}")
+    if group == "commands" and not values:
+        raise ValueError("commands: expected the parts of a command, got none")
+
+
+def _missing_speeds(start: Mapping[str, Tensor]) -> ValueError:
+    return ValueError(
+        "start: expected rotor_speeds among the names, because their default depends on the "
+        f"parameters; got {list(start)}"
+    )
+
+
+def _array(tensor: Tensor) -> Any:
+    tensor = tensor.detach().cpu()
+    return (tensor if tensor.dtype == torch.float32 else tensor.double()).numpy()
 
 
 class _Call(NamedTuple):
@@ -111,7 +260,7 @@ class _Flight(torch.autograd.Function):
         fleet = call.fleet
         values: dict[str, dict[str, Any]] = {"start": {}, "commands": {}, "parameters": {}}
         for (group, name), tensor in zip(call.names, tensors, strict=True):
-            values[group][name] = tensor.detach().double().cpu().numpy()
+            values[group][name] = _array(tensor)
         command = call.kind(**values["commands"])
         with fleet._unchanged_on_error(values["parameters"]):
             if values["parameters"]:
@@ -137,7 +286,7 @@ class _Flight(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         arrays = {
-            name: cotangent.detach().double().cpu().numpy()
+            name: _array(cotangent)
             for name, cotangent in zip(States._fields, cotangents, strict=True)
             if cotangent is not None
         }

@@ -57,6 +57,8 @@ struct FleetVariables {
 /// change the fleet.
 template <class T = double, int N = Dynamic>
 class FleetGradient {
+  using Blocks = detail::LineVector<T>;
+
  public:
   /// Returns the parameters of a vehicle.
   using ParametersOf = std::function<const VehicleParameters&(std::size_t)>;
@@ -81,6 +83,31 @@ class FleetGradient {
   void push(const FleetVariables<const double>& tangents, const FleetRecord<double>& to,
             ExecutorRef executor = {}) const;
 
+  /// The state of a fleet before a command, and the command.
+  struct Point {
+    Blocks state;  // of each block; see point_head()
+    Blocks motor_delay, action_delay;
+    Blocks memory, held;          // of the outer loops
+    std::vector<double> command;  // (size, command_width)
+    std::uint64_t step = 0;
+    int substeps = 0;
+    bool starts_loop = false;
+  };
+  /// What record() would store, for a flight whose commands depend on its states.
+  Point point(Fleet<T, N>& fleet, Span<const Span<const T>> parts, int substeps) const;
+  /// Adds the vector-Jacobian product of one command to `to`.
+  /// memory: (size, memory_width()) cotangents of the memory of controllers and delays, past motor
+  /// commands first; in: after the command, out: before it.
+  void pull(const Point& point, const FleetRecord<const double>& cotangents, double* memory,
+            const FleetVariables<double>& to, ExecutorRef executor = {}) const;
+  /// Count of numbers in the memory of a vehicle that a command leaves to the next one.
+  int memory_width() const;
+  /// Count of numbers of past motor commands in that memory.
+  int history_width() const { return motor_slots_ * setting_.rotors + setting_.kept_commands(); }
+  /// Whether parameters, wind, external wrench and delays of the fleet are still those of the
+  /// construction.
+  bool is_current(const Fleet<T, N>& fleet) const;
+
   /// Number K of recorded commands.
   std::size_t commands() const { return points_.size(); }
   /// Count of numbers in a command.
@@ -94,19 +121,8 @@ class FleetGradient {
 
  private:
   static constexpr std::size_t lanes = trace_lanes;
-  using Blocks = detail::LineVector<T>;
   using Rows = detail::LineVector<double>;  // each of trace_lanes numbers, one per vehicle
 
-  /// The state before a command.
-  struct Point {
-    Blocks state;  // of each block; see point_head()
-    Blocks motor_delay, action_delay;
-    Blocks memory, held;          // of the outer loops
-    std::vector<double> command;  // (size, command_width)
-    std::uint64_t step = 0;
-    int substeps = 0;
-    bool starts_loop = false;
-  };
   struct Replay;
   struct Sweep;
 
@@ -136,7 +152,7 @@ class FleetGradient {
   detail::TraceSetting setting_;
   detail::TraceOuter outer_;
   std::uint64_t interval_ = 1;
-  int command_width_ = 0, parameter_width_ = 0, memory_width_ = 0;
+  int command_width_ = 0, parameter_width_ = 0, loop_memory_ = 0;
   detail::TraceNumbers numbers_;
   bool is_individual_;
   std::vector<double> values_;  // (size or 1, numbers_.count())

@@ -32,7 +32,7 @@ class Training:
     """One run of the command.
 
     Args:
-        settings: task, seed, threads and ray (workers, 0: none); changes and set, the values of
+        settings: task, method, seed, threads, ray (workers, 0: none); changes and set, values of
             --option and --set in JSON.
         options: out, steps, seconds, every, full, viz and ray_address of the command.
         checkpoint: Result of read_checkpoint to continue from.
@@ -43,16 +43,19 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo, recipes, recurrent
+        from propwash.gym import policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz = settings, out, options.viz
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        recipe = recipes.recipe(self.task, others.get("observation", "state"))
+        method = settings["method"]
+        recipe: Any = recipes.recipe(self.task, others.get("observation", "state"), method)
         recipe = recipes.with_settings(recipe, changed)
         self.description = policy.describe(
-            self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
+            self.task,
+            {**recipe.options, **others},
+            {"method": method, "seed": self.seed, "settings": changed},
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
@@ -75,12 +78,12 @@ class Training:
             from propwash.gym import ray_ppo
 
             ray_ppo.connect(options.ray_address, workers * threads)
-            self.learner: ppo.PPO = ray_ppo.trainer(recipe.args)(
+            self.learner: ppo.PPO | shac.SHAC = ray_ppo.trainer(recipe.args)(
                 make, recipe.num_envs, recipe.args, self.seed, workers=workers, threads=threads
             )
         else:
-            envs = make(recipe.num_envs)
-            self.learner = recurrent.trainer(recipe.args)(envs, recipe.args, self.seed)
+            kind: Any = shac.SHAC if method == "shac" else recurrent.trainer(recipe.args)
+            self.learner = kind(make(recipe.num_envs), recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -297,9 +300,10 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
-        if (ledger := getattr(self.learner, "ledger", None)) is not None:
-            print(f"  ray           {ledger}")
-            self.learner.close()  # type: ignore[operator]
+        learner: Any = self.learner
+        if self.settings["ray"]:
+            print(f"  ray           {learner.ledger}")
+            learner.close()
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")

@@ -1,4 +1,4 @@
-"""`python -m propwash train`: trains a policy with PPO and saves it (docs/train.md)."""
+"""`python -m propwash train`: trains a policy and saves it (docs/train.md)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from propwash.cli._training import CHECKPOINT, FLIGHT, Training
 from propwash.cli.fly import changes
 
 SEEDS = "seeds.png"
+METHODS = ("ppo", "shac")
 MAX_WORKERS = 10_000
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
@@ -32,6 +33,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "task", help="hover, track, race, land, module:Class, or the id of a registered task"
+    )
+    parser.add_argument(
+        "--method", choices=METHODS, help="PPO, or gradients of the physics (default: ppo)"
     )
     parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
     parser.add_argument(
@@ -60,13 +64,13 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="PPO setting (docs/train.md), value in JSON; may be repeated",
+        help="setting of the method (docs/train.md), value in JSON; may be repeated",
     )
     parser.add_argument(
         "--settings",
         type=Path,
         metavar="FILE",
-        help="settings of PPO in TOML; --set takes priority",
+        help="settings of the method in TOML; --set takes priority",
     )
     add_environment(parser)
     parser.set_defaults(run=run)
@@ -80,7 +84,10 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     from propwash.gym import recipes
 
-    recipes.recipe(options.task)  # raises an error for an unknown task
+    # raises an error for an unknown task
+    recipes.recipe(options.task, method=options.method or "ppo")
+    if options.ray is not None and options.method == "shac":
+        raise ValueError("--ray: expected --method ppo, got shac")
     name = re.split(r"[:/]", options.task)[-1].lower()
     out = options.out or Path(f"train_{name}")
     if options.seeds is None:
@@ -108,6 +115,7 @@ def _identity(options: argparse.Namespace) -> dict[str, Any]:
     """Options that a checkpoint must share with the command that resumes it."""
     return {
         "task": options.task,
+        "method": options.method or "ppo",
         "seed": options.seed or 0,
         "threads": options.threads or 1,
         "ray": options.ray or 0,
@@ -130,7 +138,7 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings of PPO from --settings and --set."""
+    """Settings of the method from --settings and --set."""
     from propwash.gym.recipes import recipe, with_settings
 
     found: dict[str, Any] = {}
@@ -141,7 +149,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     for source, values in sources.items():
         found |= values
         try:
-            with_settings(recipe(options.task), found)
+            with_settings(recipe(options.task, method=options.method or "ppo"), found)
         except ValueError as error:
             raise ValueError(f"{source}: {error}") from error
     return found
@@ -213,6 +221,7 @@ def _checkpoint(
     previous = checkpoint["settings"]
     chosen = {
         "task": True,
+        "method": options.method is not None,
         "seed": options.seed is not None,
         "threads": options.threads is not None,
         "ray": options.ray is not None,
@@ -252,7 +261,9 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
     limits = (("seed", 0, 2**31 - 1), ("threads", 1, 256), ("ray", 0, MAX_WORKERS))
     for name, low, high in limits:
         checks.whole_number(name, settings[name], low, high)
-    recipe(settings["task"])
+    if settings["method"] not in METHODS:
+        raise ValueError(f"the method {shown(settings['method'])}")
+    recipe(settings["task"], method=settings["method"])
     for name in ("changes", "set"):
         if not isinstance(json.loads(settings[name]), dict):
             raise ValueError(f"the {name} {shown(settings[name])}")

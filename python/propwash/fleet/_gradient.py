@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,29 @@ class FlightGradient:
     """By the name that was passed: arrays (n, …)."""
 
 
+class Requested:
+    """The parameters of a fleet with respect to which derivatives are computed."""
+
+    def __init__(self, fleet: FleetGradients, names: Iterable[str]) -> None:
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise TypeError(f"parameters: expected a list of names, got {names!r:.100}")
+        self.entries = {name: fleet._parameter_map.entry(name) for name in names}
+        self.numbers = [entry.number for entry in self.entries.values()]
+        if len(set(self.numbers)) < len(self.numbers):
+            raise ValueError(f"parameters: expected unique names, got {list(names)!r:.100}")
+
+    def split(self, rows: Array) -> dict[str, Array]:
+        """Derivatives (n, k), by name in the shapes of the parameters."""
+        if not self.entries:
+            return {}
+        widths = [int(np.prod(entry.shape, dtype=int)) for entry in self.entries.values()]
+        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
+        return {
+            name: part.reshape(len(rows), *entry.shape)
+            for (name, entry), part in zip(self.entries.items(), parts, strict=True)
+        }
+
+
 class Flight:
     """A flight recorded for differentiation."""
 
@@ -50,18 +74,12 @@ class Flight:
     ) -> None:
         fleet._check_sensors()
         self._command = as_command(commands)
-        if isinstance(parameters, str) or not isinstance(parameters, Iterable):
-            raise TypeError(f"parameters: expected a list of names, got {parameters!r:.100}")
-        table = fleet._parameter_map
-        self._table = table
-        self._parameters = {name: table.entry(name) for name in parameters}
-        numbers = [entry.number for entry in self._parameters.values()]
-        if len(set(numbers)) < len(numbers):
-            raise ValueError(f"parameters: expected unique names, got {list(parameters)!r:.100}")
+        self._table = fleet._parameter_map
+        self._parameters = Requested(fleet, parameters)
         self._size, self._rotors = len(fleet), fleet.rotors
         self._attitude = fleet.attitude.astype(np.float64)
         kind: Any = _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
-        self._core = kind(fleet._core, self._command, steps, substeps, numbers)
+        self._core = kind(fleet._core, self._command, steps, substeps, self._parameters.numbers)
         self._columns: dict[str, int] = self._core.parts()
         self.states = FleetTrajectory(**self._core.states())
 
@@ -82,7 +100,7 @@ class Flight:
             self._by_part(found["commands"]),
             FleetState(*parts),
             found["motor_commands"],
-            self._by_parameter(found["parameters"]),
+            self._parameters.split(found["parameters"]),
         )
 
     def push(
@@ -94,7 +112,8 @@ class Flight:
         """The Jacobian-vector product."""
         count = len(self.states)
         arguments = {"tangents": tangents, "start": start, "parameters": parameters}
-        known = {"tangents": self._passed(), "start": STATE, "parameters": self._parameters}
+        entries = self._parameters.entries
+        known = {"tangents": self._passed(), "start": STATE, "parameters": entries}
         for name, values in arguments.items():
             for key in values:
                 if key not in known[name]:
@@ -110,7 +129,7 @@ class Flight:
         parts[2] = self._tangential(parts[2])
         numbers = [
             self._table._checked(name, parameters[name], self._size, True).reshape(self._size, -1)
-            for name in self._parameters
+            for name in entries
         ]
         arrays = {
             "commands": np.concatenate(commands, axis=2),
@@ -164,13 +183,49 @@ class Flight:
             array = array[..., None]
         return _checks.broadcast(f"tangent of {name}", array, full, finite=True)
 
-    def _by_parameter(self, rows: Array) -> dict[str, Array]:
-        widths = [int(np.prod(entry.shape, dtype=int)) for entry in self._parameters.values()]
-        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1) if widths else []
-        return {
-            name: part.reshape(self._size, *entry.shape)
-            for (name, entry), part in zip(self._parameters.items(), parts, strict=True)
-        }
+
+class ClosedLoop:
+    """A flight whose commands depend on its states: each step is recorded alone."""
+
+    def __init__(self, fleet: FleetGradients, parameters: Iterable[str], substeps: int) -> None:
+        fleet._check_sensors()
+        self._rotors = fleet.rotors
+        self._parameters = Requested(fleet, parameters)
+        kind: Any = _core.FlightFloat32 if fleet.dtype == np.float32 else _core.FlightFloat64
+        self._core = kind(fleet._core, substeps, self._parameters.numbers)
+
+    def step(self, command: Command) -> tuple[Any, list[NDArray[Any]], int]:
+        """Flies one command. Returns the step, the parts of the state, and the width of the memory
+        that it leaves to the next step.
+        """
+        step, *states = self._core.step(command)
+        return step, states, self._core.widths()[0]
+
+    def pull(
+        self, step: Any, cotangents: Sequence[Array | None], *, begins: bool
+    ) -> tuple[list[Array], Array, dict[str, Array], dict[str, Array]]:
+        """The vector-Jacobian product of one step.
+
+        cotangents: of the parts of the state and the memory after the step. begins: whether the
+        state before it is a start, where past motor commands are equal to the rotor speeds.
+
+        Returns the cotangents (n, …) before it: of the state, the memory, the parts of the command
+        and the parameters.
+        """
+        *parts, memory = cotangents
+        state, before, commands, parameters = self._core.pull(step, parts, memory)
+        found = [state[:, a:b] for a, b in pairwise((0, 3, 6, 10, 13, state.shape[1]))]
+        if begins:
+            history = before[:, : self._core.widths()[1]].reshape(len(state), -1, self._rotors)
+            found[4] += history.sum(axis=1)
+            before = before[:, :0]
+        named, first = {}, 0
+        for name, columns in self._core.parts().items():
+            width = max(columns, 1)
+            rows = commands[:, first : first + width]
+            named[name] = rows if columns else rows[:, 0]
+            first += width
+        return found, before, named, self._parameters.split(parameters)
 
 
 class FleetGradients(FleetFields, SensorCarrier):
@@ -188,6 +243,10 @@ class FleetGradients(FleetFields, SensorCarrier):
             self._parameter_map._set(before, None)
             self.restore(snapshot)
             raise
+
+    def _closed_loop(self, parameters: Iterable[str], substeps: int) -> ClosedLoop:
+        """For propwash.torch.Flight."""
+        return ClosedLoop(self, parameters, substeps)
 
     def vjp(
         self,

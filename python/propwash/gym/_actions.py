@@ -30,7 +30,7 @@ class RateThrustActions:
     size = 4
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
-        self._map = RateThrustAction(tuple(chosen.max_rates), *_thrust_range(fleet))
+        self._map = RateThrustAction(tuple(chosen.max_rates), *thrust_range(fleet))
 
     def command(self, action: Numbers) -> RateThrust:
         """Returns the command of actions (n, 4) in [-1, 1]."""
@@ -49,7 +49,7 @@ class AttitudeThrustActions:
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         # maximum rates of 1 leave the first three columns unchanged; only the thrust is used
-        self._map = RateThrustAction((1.0, 1.0, 1.0), *_thrust_range(fleet))
+        self._map = RateThrustAction((1.0, 1.0, 1.0), *thrust_range(fleet))
         self._tilt, self._yaw_rate = np.float32(chosen.max_tilt), np.float32(chosen.max_rates[2])
 
     def command(self, action: Numbers) -> AttitudeThrust:
@@ -82,7 +82,7 @@ class VelocityActions:
         return VelocityCommand(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
 
 
-def _thrust_range(fleet: Fleet) -> tuple[float, float]:
+def thrust_range(fleet: Fleet) -> tuple[float, float]:
     """N: the nominal weight, and the maximum thrust minus the weight."""
     vehicle = fleet.vehicle
     return vehicle.weight, vehicle.max_thrust - vehicle.weight

@@ -204,9 +204,7 @@ class Engine:
         state, task = self.state, self.task
         clipped, result.clipped = _core.take_actions(self._shaped(actions), pending, state.steps)
         self.fleet._core.step(self.actions.command(clipped), self.settings.substeps)
-        state.previous_action, state.action = state.action, clipped
-        state.read()
-        task.update(state)
+        self.update(clipped)
         if pending is not None:
             # after update(), so that the task's memory of an episode starts with that episode
             self._begin(pending)
@@ -235,6 +233,13 @@ class Engine:
         if not is_finite:
             self._finite(seen, ~np.isfinite(result.reward))
         return result
+
+    def update(self, action: Numbers) -> None:
+        """Updates state and task after a step of the fleet with `action` (n, A)."""
+        state = self.state
+        state.previous_action, state.action = state.action, action
+        state.read()
+        self.task.update(state)
 
     def _shaped(self, actions: Any) -> Numbers:
         """Converts actions to float32. Raises ValueError for another shape."""

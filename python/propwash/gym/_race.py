@@ -288,9 +288,13 @@ class Race(Judged):
         )
         self._seen = None
 
+    def look(self, position: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Returns the centre of the next gate (n, 3), and the extras of vehicles at `position`."""
+        return self._gates.look(position, self.course, self.next)
+
     def _look(self, state: State) -> tuple[Numbers, Numbers, Numbers]:
         if self._seen is None:
-            self._seen = self._gates.look(state.position, self.course, self.next)
+            self._seen = self.look(state.position)
         return self._seen
 
     def target(self, state: State) -> Numbers:

@@ -179,12 +179,18 @@ class Track(Judged):
             self.bound,
         )
 
+    def look_ahead(self, state: State, position: Numbers) -> Numbers:
+        """Returns the target's velocity, and its future positions relative to `position`, in the
+        world frame (n, 12).
+        """
+        self._refresh(state)
+        return self._path.look_ahead(
+            self._phase, state.steps, state.period, position, self._velocity
+        )
+
     def extras(self, state: State) -> Numbers:
         """Returns the target's velocity and its future positions, (n, 12)."""
-        self._refresh(state)
-        seen = self._path.look_ahead(
-            self._phase, state.steps, state.period, state.position, self._velocity
-        )
+        seen = self.look_ahead(state, state.position)
         return state.to_body(seen) if self.frame == "body" else seen
 
     def info(self, state: State) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Recipes of `python -m propwash train`: tasks, their options and PPO hyperparameters."""
+"""Recipes of `python -m propwash train`: tasks, their options and hyperparameters."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from propwash import _checks as checks
-from propwash.gym import policy, ppo
+from propwash.gym import policy, ppo, shac
 from propwash.gym.ppo import Args
 
 _SMALLEST = {"scale_iterations": 0, "num_steps": 2, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
-_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "hidden": 4096, "memory": 4096, "frames": 1000}
+_LARGEST = {
+    **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
+    **{"hidden": 4096, "memory": 4096, "frames": 1000},
+}
 _MAX_BATCH = 2**24
 """Maximum steps of a rollout in all environments, some GB."""
 
@@ -26,7 +29,8 @@ class Recipe:
     """Options of the task and its environments for evaluation and use."""
     training: dict[str, Any]
     """Options that differ in training."""
-    args: Args
+    args: Any
+    """Args of the method: of ppo or of shac."""
     num_envs: int
     steps: int
     """Maximum number of environment steps."""
@@ -42,12 +46,15 @@ class Recipe:
     """Recipes for other observations than "state"."""
 
 
-def recipe(task: str, observation: str | Sequence[str] = "state") -> Recipe:
+def recipe(task: str, observation: str | Sequence[str] = "state", method: str = "ppo") -> Recipe:
     """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
 
     Where it has none for the observation, all columns of the observation are used, and episodes are
-    evaluated at the rate of the training, because a policy of the last action depends on it.
+    evaluated at the rate of the training, because a policy of the last action depends on it. Raises
+    ValueError for a method that cannot train the task.
     """
+    if method == "shac":
+        return _shac(task)
     found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
@@ -56,6 +63,16 @@ def recipe(task: str, observation: str | Sequence[str] = "state") -> Recipe:
     if observation != "state":
         found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
+
+
+def _shac(task: str) -> Recipe:
+    if task not in _SHAC:
+        raise ValueError(
+            f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
+            f"{task!r:.100}; train it with --method ppo"
+        )
+    changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
+    return replace(RECIPES[task], **changes)
 
 
 def _at_one_rate(recipe: Recipe) -> Recipe:
@@ -70,7 +87,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     A policy with memory depends on the rate of its steps, so all episodes have that of training.
     Raises ValueError for an unknown name, with the nearest one, and for an invalid value.
     """
-    known = [each.name for each in fields(Args)]
+    known = [each.name for each in fields(recipe.args)]
     checked: dict[str, Any] = {}
     for name, value in settings.items():
         if isinstance(value, Mapping):
@@ -80,7 +97,7 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
                 f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
             )
         try:
-            checked[name] = _checked(name, value)
+            checked[name] = _checked(name, value, getattr(recipe.args, name, 0))
         except TypeError as error:  # not a number
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
@@ -92,12 +109,12 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
             f"{num_envs:,} and {args.num_steps:,}"
         )
     changed = replace(recipe, args=args, num_envs=num_envs)
-    return _at_one_rate(changed) if args.memory or args.frames > 1 else changed
+    has_memory = getattr(args, "memory", 0) or getattr(args, "frames", 1) > 1
+    return _at_one_rate(changed) if has_memory else changed
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: Any, default: Any) -> Any:
     """A setting, converted to the type of its default."""
-    default = getattr(Args, name, 0)
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple):
             raise ValueError(f"{name}: expected a list of columns, [] for all, got {value!r:.100}")
@@ -225,3 +242,39 @@ RECIPES = {
         goal={"finished [%]": 100.0, "score": 95.5},
     ),
 }
+
+_SHAC: dict[str, dict[str, Any]] = {
+    "hover": {
+        "training": shac.COARSE,
+        "args": shac.Args(),
+        "num_envs": 64,
+        "steps": 107_520,
+        "every": 53_760,
+    },
+    "track": {
+        "training": {**shac.COARSE, "max_episode_steps": 120, "bound": 3.0},
+        "args": shac.Args(
+            learning_rate=8e-3, decay_iterations=160, columns=(*ppo.STATE, *range(22, 34))
+        ),
+        "num_envs": 64,
+        "steps": 276_480,
+    },
+    "race": {
+        "training": {**shac.COARSE, "max_episode_steps": 300, "bound": 60.0},
+        "args": shac.Args(
+            num_steps=16,
+            learning_rate=4e-3,
+            decay_iterations=500,
+            critic_epochs=4,
+            gamma=0.985,
+            reward_scale=0.1,
+            init_std=0.2,
+            columns=(*ppo.STATE, *range(22, 38)),
+            scale_iterations=20,
+            restart_every=50,
+        ),
+        "num_envs": 256,
+        "steps": 2_048_000,
+    },
+}
+"""Fields of RECIPES that differ with SHAC, and the options that differ in its training."""

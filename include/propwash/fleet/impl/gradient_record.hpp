@@ -105,7 +105,7 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
     outer_.law.prioritised = outer_.law.prioritised && can_prioritise(outer_.allocation);
     outer_.imu_attitude = fleet.vehicle().imu.attitude;
     outer_.imu_position = fleet.vehicle().imu.position;
-    memory_width_ = memory_numbers(kind.loop);
+    loop_memory_ = memory_numbers(kind.loop);
   }
   for (const int width : detail::command_parts(kind, setting_.rotors)) command_width_ += width;
   kernel_ = plan.kernel(setting_.has_rates);
@@ -213,7 +213,7 @@ void FleetGradient<T, N>::trace() {
                  }};
     }
     if (kind_.level == FleetCommandKind::Level::outer) {
-      loop_ = {state + memory_width_ + command_width_, environment, numbers_,
+      loop_ = {state + loop_memory_ + command_width_, environment, numbers_,
                [&](const std::vector<int>& numbers, const std::vector<int>& nodes) {
                  return detail::trace_outer<Shape>(setting_, outer_, numbers, nodes);
                }};
@@ -229,6 +229,13 @@ void FleetGradient<T, N>::trace() {
 template <class T, int N>
 void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> parts,
                                  int substeps) {
+  points_.push_back(point(fleet, parts, substeps));
+}
+
+template <class T, int N>
+typename FleetGradient<T, N>::Point FleetGradient<T, N>::point(Fleet<T, N>& fleet,
+                                                               Span<const Span<const T>> parts,
+                                                               int substeps) const {
   using Level = typename Fleet<T, N>::Level;
   Point point;
   point.step = fleet.steps_;
@@ -239,7 +246,7 @@ void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> p
     point.starts_loop = outer.loop != static_cast<int>(kind_.loop);
     const bool keeps = outer.loop >= 0 && commands_rates(kind_.loop) && outer.holds_rates();
     const std::size_t blocks = fleet.memory_.blocks();
-    const auto used = static_cast<std::size_t>(memory_width_) * fleet_lanes_;
+    const auto used = static_cast<std::size_t>(loop_memory_) * fleet_lanes_;
     point.memory.assign(blocks * used, T(0));
     for (std::size_t b = 0; b < blocks && (keeps || !point.starts_loop); ++b) {
       std::copy_n(outer.memory.data() + b * outer.fields * fleet_lanes_, used,
@@ -262,7 +269,40 @@ void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> p
   point.motor_delay = fleet.memory_.past_motor_commands.numbers;
   point.action_delay = fleet.memory_.past_actions.numbers;
   record_command(parts, point.command);
-  points_.push_back(std::move(point));
+  return point;
+}
+
+template <class T, int N>
+bool FleetGradient<T, N>::is_current(const Fleet<T, N>& fleet) const {
+  const auto& plan = fleet.plan_;
+  FleetSwitches switches = plan.switches;
+  switches.has_lever_arm = setting_.switches.has_lever_arm;
+  for (const auto each :
+       {&FleetSwitches::wind, &FleetSwitches::ground, &FleetSwitches::external_wrench}) {
+    if (switches.*each != setting_.switches.*each) return false;
+  }
+  if (!have_same_features(switches, setting_.switches) || plan.constants != constants_ ||
+      fleet.memory_.action_delay != action_delay_) {
+    return false;
+  }
+  using Layout = FleetLayout;
+  const std::pair<int, int> constant_fields[] = {
+      {Layout::accelerometer_bias, Layout::held_accelerometer},
+      {Layout::wind, Layout::turbulence},
+      {Layout::voltage_ratio, Layout::contact},
+      {Layout::external_force, Layout::rotor_speeds}};
+  for (std::size_t b = 0; b < fleet.memory_.blocks(); ++b) {
+    const T* const now = fleet.memory_.state.numbers.data() + b * block_stride();
+    const T* const then = state_.data() + b * block_stride();
+    for (const auto& [first, last] : constant_fields) {
+      const std::size_t from = static_cast<std::size_t>(first) * fleet_lanes_;
+      if (!std::equal(now + from, now + static_cast<std::size_t>(last) * fleet_lanes_,
+                      then + from)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 /// Joins the parts of a command into one row per vehicle.

@@ -141,9 +141,9 @@ struct FleetGradient<T, N>::Replay {
       }
     }
     if (g.loop_.moving == 0) return;
-    memory.assign(size_of(g.memory_width_), 0.0);
-    for (int k = 0; k < g.memory_width_; ++k) {
-      const auto used = static_cast<std::size_t>(g.memory_width_) * lanes_of_block;
+    memory.assign(size_of(g.loop_memory_), 0.0);
+    for (int k = 0; k < g.loop_memory_; ++k) {
+      const auto used = static_cast<std::size_t>(g.loop_memory_) * lanes_of_block;
       read_field(point.memory.data() + first_block * used, used, static_cast<std::size_t>(k),
                  memory.data() + size_of(k));
     }
@@ -175,11 +175,11 @@ struct FleetGradient<T, N>::Replay {
     double* const inputs = loop_inputs(s);
     std::copy_n(state(s), size_of(state_width), inputs);
     std::copy_n(memory.data(), memory.size(), inputs + size_of(state_width));
-    std::copy_n(command.data(), command.size(), inputs + size_of(state_width + g.memory_width_));
+    std::copy_n(command.data(), command.size(), inputs + size_of(state_width + g.loop_memory_));
     run_loop.set(0, inputs, g.loop_.moving);
     run_loop.run(g.runner_);
     run_loop.get(0, action_width, held.data());
-    run_loop.get(action_width, g.memory_width_, memory.data());
+    run_loop.get(action_width, g.loop_memory_, memory.data());
   }
 
   /// Limits an action, and passes it to the kernels.

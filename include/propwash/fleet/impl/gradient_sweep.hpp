@@ -18,7 +18,7 @@ struct FleetGradient<T, N>::Sweep {
         limits(is_pull ? g.limits_.pull : g.limits_.push),
         loop(is_pull ? g.loop_.pull : g.loop_.push),
         state(rows(replay.state_width)),
-        memory(rows(g.memory_width_)),
+        memory(rows(g.loop_memory_)),
         action(rows(replay.action_width)),
         held(rows(replay.action_width)),
         command(rows(g.command_width_)),
@@ -37,14 +37,8 @@ struct FleetGradient<T, N>::Sweep {
   void pull(const FleetRecord<const double>& cotangents, const FleetVariables<double>& to,
             std::size_t window) {
     for (std::size_t k = g.points_.size(); k-- > 0;) {
-      const Point& point = g.points_[k];
-      replay.run(point);
       add_cotangents(cotangents, k);
-      std::fill(command.begin(), command.end(), 0.0);
-      for (int s = point.substeps - 1; s >= 0; --s) {
-        pull_step(point.step + static_cast<std::uint64_t>(s), s);
-        if (g.is_due(point, s)) pull_action(s);
-      }
+      pull_command(g.points_[k]);
       if (to.commands != nullptr) {
         scatter(command, g.command_width_, to.commands + k * g.size_ * command_columns());
       }
@@ -53,6 +47,35 @@ struct FleetGradient<T, N>::Sweep {
     if (to.start != nullptr) scatter(state, g.state_width(), to.start);
     if (to.motor_commands != nullptr) add_motor_history(to.motor_commands);
     if (to.parameters != nullptr) add_parameters(to.parameters);
+  }
+
+  /// The same for one command, with the cotangents of the memory from and to the caller.
+  void pull(const Point& point, const FleetRecord<const double>& cotangents, double* carried,
+            const FleetVariables<double>& to) {
+    const int width = g.memory_width();
+    double* const own = carried + replay.first * static_cast<std::size_t>(width);
+    add_cotangents(cotangents, 0);
+    for_each_memory([&](Rows& numbers, int row, int count, int column) {
+      gather(carried + column, count, numbers, row, width);
+    });
+    pull_command(point);
+    std::fill_n(own, replay.present() * static_cast<std::size_t>(width), 0.0);
+    for_each_memory([&](const Rows& numbers, int row, int count, int column) {
+      scatter(numbers, count, carried + column, row, width);
+    });
+    if (to.commands != nullptr) scatter(command, g.command_width_, to.commands);
+    if (to.start != nullptr) scatter(state, g.state_width(), to.start);
+    if (to.parameters != nullptr) add_parameters(to.parameters);
+  }
+
+  /// Propagates the cotangents from the end of a command to its start.
+  void pull_command(const Point& point) {
+    replay.run(point);
+    std::fill(command.begin(), command.end(), 0.0);
+    for (int s = point.substeps - 1; s >= 0; --s) {
+      pull_step(point.step + static_cast<std::uint64_t>(s), s);
+      if (g.is_due(point, s)) pull_action(s);
+    }
   }
 
   void pull_step(std::uint64_t at, int s) {
@@ -101,11 +124,11 @@ struct FleetGradient<T, N>::Sweep {
     } else {
       loop.set(0, replay.loop_inputs(s), g.loop_.moving);
       loop.set(g.loop_.first_seed(), action.data(), replay.action_width);
-      loop.set(g.loop_.first_seed() + replay.action_width, memory.data(), g.memory_width_);
+      loop.set(g.loop_.first_seed() + replay.action_width, memory.data(), g.loop_memory_);
       loop.run(g.runner_);
       loop.add(0, replay.state_width, state.data());
-      loop.get(replay.state_width, g.memory_width_, memory.data());
-      loop.add(replay.state_width + g.memory_width_, g.command_width_, command.data());
+      loop.get(replay.state_width, g.loop_memory_, memory.data());
+      loop.add(replay.state_width + g.loop_memory_, g.command_width_, command.data());
       loop.add(g.loop_.moving, g.numbers_.requested, numbers.data());
     }
     std::fill(action.begin(), action.end(), 0.0);
@@ -143,12 +166,12 @@ struct FleetGradient<T, N>::Sweep {
       const int seed = g.loop_.first_seed();
       loop.set(0, replay.loop_inputs(s), g.loop_.moving);
       loop.set(seed, state.data(), replay.state_width);
-      loop.set(seed + replay.state_width, memory.data(), g.memory_width_);
-      loop.set(seed + replay.state_width + g.memory_width_, command.data(), g.command_width_);
+      loop.set(seed + replay.state_width, memory.data(), g.loop_memory_);
+      loop.set(seed + replay.state_width + g.loop_memory_, command.data(), g.command_width_);
       loop.set(seed + g.loop_.moving, numbers.data(), g.numbers_.requested);
       loop.run(g.runner_);
       loop.get(0, replay.action_width, held.data());
-      loop.get(replay.action_width, g.memory_width_, memory.data());
+      loop.get(replay.action_width, g.loop_memory_, memory.data());
     }
     if (g.limits_.moving == 0) return;
     limits.set(0, replay.raw_action(s), replay.action_width);
@@ -211,20 +234,40 @@ struct FleetGradient<T, N>::Sweep {
     }
   }
 
-  /// scatter adds rows of numbers to an array (size, width); gather adds its numbers to rows.
-  void scatter(const Rows& from, int count, double* to, int first_row = 0) const {
-    const auto width = static_cast<std::size_t>(count);
+  /// Calls f(rows, first row, count, column) for the numbers, besides the physical state, that a
+  /// command leaves to the next one. column: of the caller's array.
+  template <class F>
+  void for_each_memory(const F& f) {
+    const int kept = g.setting_.kept_commands();
+    int column = 0;
+    const auto part = [&](Rows& numbers, int row, int count) {
+      if (count > 0) f(numbers, row, count, column);
+      column += count;
+    };
+    part(motor_ring, 0, g.motor_slots_ * g.setting_.rotors);
+    part(state, replay.state_width - kept, kept);
+    part(state, g.state_width(), g.setting_.controller());
+    if (g.loop_.moving > 0) part(memory, 0, g.loop_memory_), part(action, 0, replay.action_width);
+    part(action_ring, 0, g.action_slots_ * replay.action_width);
+  }
+
+  /// scatter adds rows of numbers to `count` columns of an array (size, width); gather adds those
+  /// columns to rows. width: `count` unless specified.
+  void scatter(const Rows& from, int count, double* to, int first_row = 0, int width = 0) const {
+    const auto columns = static_cast<std::size_t>(count);
+    const auto stride = width > 0 ? static_cast<std::size_t>(width) : columns;
     for (std::size_t lane = 0; lane < replay.present(); ++lane) {
-      for (std::size_t c = 0; c < width; ++c) {
-        to[(replay.first + lane) * width + c] += from[rows(first_row) + c * lanes + lane];
+      for (std::size_t c = 0; c < columns; ++c) {
+        to[(replay.first + lane) * stride + c] += from[rows(first_row) + c * lanes + lane];
       }
     }
   }
-  void gather(const double* from, int count, Rows& to, int first_row = 0) const {
-    const auto width = static_cast<std::size_t>(count);
+  void gather(const double* from, int count, Rows& to, int first_row = 0, int width = 0) const {
+    const auto columns = static_cast<std::size_t>(count);
+    const auto stride = width > 0 ? static_cast<std::size_t>(width) : columns;
     for (std::size_t lane = 0; lane < replay.present(); ++lane) {
-      for (std::size_t c = 0; c < width; ++c) {
-        to[rows(first_row) + c * lanes + lane] += from[(replay.first + lane) * width + c];
+      for (std::size_t c = 0; c < columns; ++c) {
+        to[rows(first_row) + c * lanes + lane] += from[(replay.first + lane) * stride + c];
       }
     }
   }
@@ -303,6 +346,21 @@ void FleetGradient<T, N>::pull(const FleetRecord<const double>& cotangents,
                                ExecutorRef executor) const {
   executor(group_count(),
            [&](std::size_t group) { Sweep(*this, group, true).pull(cotangents, to, window); });
+}
+
+template <class T, int N>
+void FleetGradient<T, N>::pull(const Point& point, const FleetRecord<const double>& cotangents,
+                               double* memory, const FleetVariables<double>& to,
+                               ExecutorRef executor) const {
+  executor(group_count(), [&](std::size_t group) {
+    Sweep(*this, group, true).pull(point, cotangents, memory, to);
+  });
+}
+
+template <class T, int N>
+int FleetGradient<T, N>::memory_width() const {
+  const int of_loop = loop_.moving > 0 ? loop_memory_ + setting_.action() : 0;
+  return history_width() + setting_.controller() + of_loop + action_slots_ * setting_.action();
 }
 
 template <class T, int N>

@@ -1,0 +1,267 @@
+"""SHAC, and the differentiable observations and rewards of tasks."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+torch = pytest.importorskip("torch")
+
+import propwash.gym as pg  # noqa: E402
+from propwash.gym import _differentiable as gradients  # noqa: E402
+from propwash.gym import shac  # noqa: E402
+from propwash.gym.evaluation import evaluate  # noqa: E402
+from propwash.gym.ppo import HOVER  # noqa: E402
+
+SMALL = shac.Args(num_steps=4, restart_every=3, scale_iterations=4)
+SIZE, STEPS = 40, 30
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def small(seed: int = 1, envs: int = 32) -> shac.SHAC:
+    made = pg.make_vec(pg.Hover, envs, copy=False, **HOVER, **shac.COARSE)
+    return shac.SHAC(made, SMALL, seed)
+
+
+def weights(trained: shac.SHAC) -> list[Any]:
+    parts = [*trained.agent.state_dict().values(), *trained.target.parameters()]
+    return [each.detach().numpy().tobytes() for each in parts]
+
+
+def task_of(kind: type[pg.Task], **options: Any) -> gradients.DifferentiableTask:
+    envs = pg.make_vec(kind, SIZE, noise=False, substeps=30, **options)
+    envs.reset(seed=3)
+    return gradients.differentiable(envs._engine)
+
+
+CASES: list[tuple[type[pg.Task], dict[str, Any]]] = [
+    (pg.Hover, {}),
+    (pg.Hover, {"weights": {"upright": 0.7, "position_scale": 0.4}}),
+    (pg.Track, {"path": "circle", "weights": {"velocity": 0.3}}),
+    (pg.Race, {"course_seed": [1, 2, 3], "anywhere": True}),
+]
+
+
+@pytest.mark.parametrize("frame", ["world", "body"])
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_observations_and_rewards_equal_those_of_the_task(
+    kind: type[pg.Task], options: dict[str, Any], frame: str
+) -> None:
+    task = task_of(kind, frame=frame, **options)
+    generator = torch.Generator().manual_seed(1)
+    state, action = task.flight.begin(), torch.zeros(SIZE, 4)
+    rows: list[Any] = []
+    results: list[Any] = []
+    for _ in range(STEPS):
+        seen, target, velocity = task.observe(state, action)
+        expected = task.task.observation(task.state)
+        rounding = 2e-6 + 4e-7 * float(seen[:, :3].abs().max())
+        np.testing.assert_allclose(seen, expected, rtol=1e-6, atol=rounding)
+        rows.append((*state[:4], action, target, velocity))
+        action = 0.3 * torch.randn(SIZE, 4, generator=generator).clamp(-3.0, 3.0)
+        action[:, 3] += 0.1
+        state, reward, ended = task.step(state, action)
+        special = ended | getattr(task.task, "_passed", False)
+        results.append((reward.copy(), special.copy()))
+    rows.append((*state[:4], action, *task.observe(state, action)[1:]))
+    window = gradients.Window(*(torch.stack(part) for part in zip(*rows, strict=True)))
+    found = task.reward(window).numpy()
+    exact, special = (np.stack(part) for part in zip(*results, strict=True))
+    # gates, failures and what follows them are not part of the differentiable reward
+    usual = ~np.logical_or.accumulate(special, axis=0)
+    assert usual.mean() > 0.5
+    np.testing.assert_allclose(found[usual], exact[usual], rtol=1e-6, atol=rounding)
+
+
+def test_steps_equal_those_of_the_environments() -> None:
+    """The same actions give the same observations, rewards and ends, bit for bit."""
+    task = task_of(pg.Hover, bound=1.5)
+    envs = pg.make_vec(pg.Hover, SIZE, noise=False, substeps=30, bound=1.5)
+    envs.reset(seed=3)
+    generator = torch.Generator().manual_seed(2)
+    state, action = task.flight.begin(), torch.zeros(SIZE, 4)
+    going = np.ones(SIZE, dtype=np.bool_)
+    for _ in range(STEPS):
+        action = torch.rand(SIZE, 4, generator=generator) * 2 - 1
+        state, reward, ended = task.step(state, action)
+        seen, expected, over, _, _ = envs.step(action.numpy())
+        np.testing.assert_array_equal(reward[going], expected[going])
+        np.testing.assert_array_equal(ended[going], over[going])
+        going &= ~over
+        np.testing.assert_array_equal(state.velocity.numpy()[going], seen[going, 3:6])
+    assert 0 < going.sum() < SIZE
+
+
+def test_custom_functions_have_the_derivatives_of_differences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rotated: Any = gradients._Rotated.apply
+    commanded: Any = gradients._RatesAndThrust.apply
+    for name in ("_PRODUCTS", "_OFFSET"):
+        monkeypatch.setattr(gradients, name, getattr(gradients, name).double())
+    generator = torch.Generator().manual_seed(4)
+
+    def drawn(*shape: int) -> Any:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+
+    for in_body in (False, True):
+        assert torch.autograd.gradcheck(
+            lambda q, v, b=in_body: rotated(q, v, b), (drawn(3, 4), drawn(3, 5, 3))
+        )
+    scale, reserve = torch.rand(4).double() + 1.0, torch.tensor(3.0).double()
+    assert torch.autograd.gradcheck(lambda a: commanded(a, scale, reserve), (drawn(5, 4),))
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_gradients_of_observations_equal_differences(
+    kind: type[pg.Task], options: dict[str, Any]
+) -> None:
+    """Along a random direction of the position, in float32."""
+    task = task_of(kind, frame="body", **options)
+    state, action = task.flight.begin(), torch.zeros(SIZE, 4)
+    position = (state.position + 0.1).requires_grad_()
+    generator = torch.Generator().manual_seed(5)
+    direction = torch.randn(SIZE, 3, generator=generator)
+
+    def seen(position: Any) -> Any:
+        return task.observe(state._replace(position=position), action)[0]
+
+    factors = torch.randn(seen(position).shape, generator=generator)
+    (found,) = torch.autograd.grad((seen(position) * factors).sum(), position)
+    moved = [seen(position.detach() + h * direction).double() for h in (-0.01, 0.01)]
+    expected = ((moved[1] - moved[0]) / 0.02 * factors).sum(1)
+    np.testing.assert_allclose((found * direction).sum(1), expected, rtol=2e-2, atol=2e-2)
+
+
+def test_targets_of_the_critic() -> None:
+    """Closed forms: with lambda 1 sums of discounted rewards and the value at the end of the
+    window; with lambda 0 one step; nothing is added after the end of an episode.
+    """
+    steps, gamma = 6, 0.9
+    rewards, ended = torch.ones(steps, 2), torch.zeros(steps, 2)
+    values = torch.full((steps + 1, 2), 3.0)
+    ended[3, 1] = 1.0
+    powers = gamma ** torch.arange(steps + 1.0)
+    whole = shac.td_lambda(rewards, values, ended, gamma, 1.0)
+    for t in range(steps):
+        ahead = steps - t
+        assert whole[t, 0] == pytest.approx(float(powers[:ahead].sum() + 3.0 * powers[ahead]))
+    for t in range(4):
+        assert whole[t, 1] == pytest.approx(float(powers[: 4 - t].sum()))
+    one = shac.td_lambda(rewards, values, ended, gamma, 0.0)
+    assert float(one[0, 0]) == pytest.approx(1.0 + gamma * 3.0)
+    assert float(one[3, 1]) == pytest.approx(1.0)
+
+
+def test_the_actor_ignores_what_follows_the_end_of_an_episode() -> None:
+    """The gradient of the returns is zero for steps and values after the end."""
+    trained = small()
+    trained.restart()
+    flown = trained.fly(0.1)
+    flown.window.position.retain_grad()
+    live = torch.cat([flown.live[:2], torch.zeros_like(flown.live[2:])])
+    trained.update_actor(flown._replace(live=live))
+    slopes: Any = flown.window.position.grad
+    assert slopes[1:3].any()
+    assert not slopes[3:].any()
+
+
+def test_resuming_is_bit_identical(tmp_path: Path) -> None:
+    whole = small()
+    for _ in range(3):
+        whole.iterate()
+    torch.save(whole.state_dict(), tmp_path / "state.pt")
+    for _ in range(4):
+        whole.iterate()
+    resumed = small()
+    resumed.load_state_dict(torch.load(tmp_path / "state.pt"))
+    for _ in range(4):
+        resumed.iterate()
+    assert resumed.global_step == whole.global_step == 7 * 4 * 32
+    assert weights(resumed) == weights(whole)
+    assert weights(small(seed=2)) != weights(small(seed=1))
+
+
+def test_hover_is_learnt_in_107_520_steps() -> None:
+    envs = pg.make_vec(pg.Hover, 64, copy=False, **HOVER, **shac.COARSE)
+    trained = shac.SHAC(envs, shac.Args(), seed=1)
+    while trained.global_step < 107_520:
+        trained.iterate()
+    new = pg.make_vec(pg.Hover, 200, copy=False, **HOVER)
+    result = evaluate(trained.agent.act, new, seed=7)
+    assert result.settled(0.1, 2.0) >= 0.95
+
+
+def test_what_has_no_gradients_is_refused() -> None:
+    cases: list[tuple[type[pg.Task], dict[str, Any], str]] = [
+        (pg.Hover, {"noise": True}, "noise: expected False"),
+        (pg.Hover, {"action": "velocity"}, "action: expected 'rate_thrust'"),
+        (pg.Hover, {"observation": "sensors"}, "observation: expected 'state'"),
+        (pg.Land, {}, "task: expected Hover, Track, Race for gradients, got Land"),
+    ]
+    for kind, options, message in cases:
+        envs = pg.make_vec(kind, 2, **{"noise": False, **options})
+        with pytest.raises(ValueError, match=message):
+            shac.SHAC(envs, SMALL, 1)
+
+
+def command(arguments: list[str]) -> None:
+    from propwash.cli import train
+
+    parser = argparse.ArgumentParser()
+    train.add_parser(parser.add_subparsers())
+    options = parser.parse_args(arguments)
+    options.run(options)
+
+
+def test_the_command_trains_and_resumes_with_shac(tmp_path: Path) -> None:
+    for package in ("onnx", "onnxruntime", "tensorboard", "tqdm"):
+        pytest.importorskip(package)
+    from propwash.cli.train import read_checkpoint
+    from propwash.gym.policy import Policy
+
+    few = ["train", "hover", "--every", "1e9", "--set", "num_steps=4", "--set", "restart_every=3"]
+    few += ["--set", "num_envs=32", "--method", "shac"]
+    command([*few, "--out", str(tmp_path / "whole"), "--steps", "768"])
+    command([*few, "--out", str(tmp_path / "parts"), "--steps", "500"])
+    again = ["train", "hover", "--out", str(tmp_path / "parts"), "--resume"]
+    with pytest.raises(ValueError, match="--resume: expected method shac"):
+        command([*again, "--method", "ppo"])
+    command([*again, "--steps", "768"])
+    one, other = (read_checkpoint(tmp_path / k / "checkpoint.pt") for k in ("whole", "parts"))
+    assert one["learner"]["counts"] == other["learner"]["counts"] == (6, 768)
+    for name, value in one["learner"]["agent"].items():
+        assert torch.equal(value, other["learner"]["agent"][name]), name
+    policy = Policy.load(tmp_path / "whole" / "policy.onnx")
+    assert policy.description.training["method"] == "shac"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["land"], "--method shac: expected hover, track, race, .* got 'land'"),
+        (["hover", "--ray", "2"], "--ray: expected --method ppo"),
+        (["hover", "--set", "clip_coef=0.1"], "there is no setting 'clip_coef'"),
+        (["hover", "--set", "target_rate=2"], "target_rate: expected a finite number > 0 and <= 1"),
+        (["hover", "--option", "noise=true"], "noise: expected False"),
+    ],
+)
+def test_invalid_commands_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        command(["train", *arguments, "--method", "shac", "--out", str(tmp_path / "new")])
+
+
+def test_the_trainer_is_one_short_file() -> None:
+    assert len(Path(shac.__file__).read_text(encoding="utf-8").splitlines()) <= 250
