@@ -90,8 +90,9 @@ class DifferentiableTask:
 
 
 class _Rotated(torch.autograd.Function):
-    """Vectors (n, k, 3) in the world frame or, `in_body`, the body frame; and rotation matrices
-    (n, 9), body to world, of attitudes (n, 4).
+    """Vectors (n, k, 3) in the world or the body frame, and rotation matrices of attitudes (n, 4).
+
+    The matrices are from body to world, (n, 9). `in_body` selects the body frame.
     """
 
     @staticmethod

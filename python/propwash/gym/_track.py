@@ -180,8 +180,9 @@ class Track(Judged):
         )
 
     def look_ahead(self, state: State, position: Numbers) -> Numbers:
-        """Returns the target's velocity, and its future positions relative to `position`, in the
-        world frame (n, 12).
+        """Returns the target's velocity, and its future positions relative to `position`, (n, 12).
+
+        In the world frame.
         """
         self._refresh(state)
         return self._path.look_ahead(
