@@ -121,7 +121,12 @@ class Training:
         if not (self.results["reached"] and not self.full) and row["steps"] < self.steps:
             return {}
         self.curve = _training_curve.Curve(*self.results["curve"])
+        self._close()
         return row
+
+    def _close(self) -> None:
+        """Ends the workers of --ray, which frees their CPUs for another training."""
+        getattr(self.learner, "close", lambda: None)()
 
     @property
     def elapsed(self) -> float:
@@ -156,6 +161,8 @@ class Training:
             if not (place or isinstance(error, EXPECTED)):
                 raise
             raise ValueError(self._failure(error, place)) from error
+        finally:
+            self._close()
         if self.stopped:
             print("  stopped; --resume continues from the checkpoint")
             raise KeyboardInterrupt
@@ -302,7 +309,6 @@ class Training:
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
         if (ledger := getattr(self.learner, "ledger", None)) is not None:
             print(f"  ray           {ledger}")
-            self.learner.close()  # type: ignore[operator]
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")
