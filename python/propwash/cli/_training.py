@@ -121,7 +121,14 @@ class Training:
         if not (self.results["reached"] and not self.full) and row["steps"] < self.steps:
             return {}
         self.curve = _training_curve.Curve(*self.results["curve"])
+        self._close()
         return row
+
+    def _close(self) -> None:
+        """Ends the workers of --ray, which frees their CPUs for another training."""
+        if self.settings["ray"]:
+            learner: Any = self.learner
+            learner.close()
 
     @property
     def elapsed(self) -> float:
@@ -156,6 +163,8 @@ class Training:
             if not (place or isinstance(error, EXPECTED)):
                 raise
             raise ValueError(self._failure(error, place)) from error
+        finally:
+            self._close()
         if self.stopped:
             print("  stopped; --resume continues from the checkpoint")
             raise KeyboardInterrupt
@@ -300,10 +309,9 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
-        learner: Any = self.learner
         if self.settings["ray"]:
+            learner: Any = self.learner
             print(f"  ray           {learner.ledger}")
-            learner.close()
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")
