@@ -753,9 +753,9 @@ def test_invalid_steps_of_a_flight_change_nothing() -> None:
     torch = pytest.importorskip("torch")
     from propwash.torch import Flight
 
+    noisy = Flight(pw.Fleet("flightgoggles", 1))
     with pytest.raises(ValueError, match="noise=False"):
-        flight = Flight(pw.Fleet("flightgoggles", 1))
-        flight.step(flight.begin(), {"speeds": torch.ones(1, 4)})
+        noisy.step(noisy.begin(), {"speeds": torch.ones(1, 4)})
     fleet = make_fleet()
     yaw = torch.zeros(COUNT, dtype=torch.float64)
     flight = Flight(fleet, kind=pw.VelocityCommand)

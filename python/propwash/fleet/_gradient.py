@@ -195,8 +195,9 @@ class ClosedLoop:
         self._core = kind(fleet._core, substeps, self._parameters.numbers)
 
     def step(self, command: Command) -> tuple[Any, list[NDArray[Any]], int]:
-        """Flies one command. Returns the step, the parts of the state, and the width of the memory
-        that it leaves to the next step.
+        """Flies one command.
+
+        Returns the step, the parts of the state, and the width of the memory after it.
         """
         step, *states = self._core.step(command)
         return step, states, self._core.widths()[0]

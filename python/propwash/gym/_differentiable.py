@@ -90,8 +90,9 @@ class DifferentiableTask:
 
 
 class _Rotated(torch.autograd.Function):
-    """Vectors (n, k, 3) in the world frame or, `in_body`, the body frame; and rotation matrices
-    (n, 9), body to world, of attitudes (n, 4).
+    """Vectors (n, k, 3) in the world or body frame, and rotation matrices (n, 9), body to world.
+
+    Of attitudes (n, 4) and vectors (n, k, 3) in the world frame; in_body: the frame of the result.
     """
 
     @staticmethod

@@ -180,9 +180,7 @@ class Track(Judged):
         )
 
     def look_ahead(self, state: State, position: Numbers) -> Numbers:
-        """Returns the target's velocity, and its future positions relative to `position`, in the
-        world frame (n, 12).
-        """
+        """Returns the extras (n, 12) of vehicles at `position`, in the world frame."""
         self._refresh(state)
         return self._path.look_ahead(
             self._phase, state.steps, state.period, position, self._velocity
