@@ -156,6 +156,7 @@ class Flight:
             value = torch.as_tensor(getattr(self.fleet, name))
             parts[name] = parts[name].expand_as(value) if name in parts else value
         self._last = FlightState(**parts, memory=torch.zeros(len(self.fleet), 0))
+        self._time = self.fleet.time
         return self._last
 
     def step(self, state: FlightState, commands: Mapping[str, Tensor]) -> FlightState:
@@ -176,11 +177,17 @@ class Flight:
                 "state: expected the result of the last step() or begin(); call begin() after a "
                 "change of the fleet's state"
             )
+        if not np.array_equal(self._time, self.fleet.time):
+            raise ValueError(
+                "fleet: expected no other step or reset since the last step() or begin(), got one; "
+                "call begin() after it"
+            )
         self._last = FlightState(
             *_Step.apply(  # type: ignore[no-untyped-call]
                 self, tuple(commands), *state, *commands.values(), *self._parameters.values()
             )
         )
+        self._time = self.fleet.time
         return self._last
 
 

@@ -277,7 +277,7 @@ def _policy(folder: Path) -> list[Files]:
     from propwash.gym import policy
 
     class Agent:
-        observation_size = 22
+        observation_size = own = 22
 
         def state_dict(self) -> dict[str, Any]:
             rng = np.random.default_rng(0)

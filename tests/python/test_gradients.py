@@ -749,6 +749,25 @@ def test_replaced_tensors_change_the_gradients_of_a_flight() -> None:
         flight.step(second._replace(position=second.position + 1), {"rates": rates})
 
 
+def test_a_flight_refuses_a_fleet_that_something_else_has_stepped() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import Flight
+
+    fleet = make_fleet()
+    flight, other = Flight(fleet), Flight(fleet)
+    speeds = {"speeds": torch.full((COUNT, 4), 800.0, dtype=torch.float64)}
+    state = flight.step(flight.begin({}), speeds)
+    other.step(other.begin(), speeds)
+    before = fleet.snapshot()
+    with pytest.raises(ValueError, match="fleet: expected no other step or reset"):
+        flight.step(state, speeds)
+    fleet.reset()
+    with pytest.raises(ValueError, match="fleet: expected no other step or reset"):
+        flight.step(state, speeds)
+    fleet.restore(before)
+    flight.step(flight.begin(), speeds)
+
+
 def test_invalid_steps_of_a_flight_change_nothing() -> None:
     torch = pytest.importorskip("torch")
     from propwash.torch import Flight

@@ -398,7 +398,7 @@ def test_invalid_files_of_settings_are_refused(
     with pytest.raises(ValueError, match=message):
         command(["train", "hover", "--settings", "settings.toml"])
     Path("settings.toml").write_bytes(b"\xef\xbb\xbfgamma = 0.9\r\n")  # with byte order mark
-    options = argparse.Namespace(task="hover", set=[], settings=Path("settings.toml"))
+    options = argparse.Namespace(task="hover", method=None, set=[], settings=Path("settings.toml"))
     assert _train_command._settings(options) == {"gamma": 0.9}
 
 

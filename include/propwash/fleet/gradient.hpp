@@ -85,13 +85,15 @@ class FleetGradient {
 
   /// The state of a fleet before a command, and the command.
   struct Point {
-    Blocks state;  // of each block; see point_head()
-    Blocks motor_delay, action_delay;
-    Blocks memory, held;          // of the outer loops
-    std::vector<double> command;  // (size, command_width)
-    std::uint64_t step = 0;
-    int substeps = 0;
-    bool starts_loop = false;
+    Blocks state;                 ///< of each block, in the order of the fleet's memory
+    Blocks motor_delay;           ///< past motor commands
+    Blocks action_delay;          ///< delayed commands
+    Blocks memory;                ///< of the outer loops
+    Blocks held;                  ///< outputs of the outer loops
+    std::vector<double> command;  ///< (size, command_width())
+    std::uint64_t step = 0;       ///< number of the step before which the command begins
+    int substeps = 0;             ///< steps of the command
+    bool starts_loop = false;     ///< whether the outer loops begin with this command
   };
   /// What record() would store, for a flight whose commands depend on its states.
   Point point(Fleet<T, N>& fleet, Span<const Span<const T>> parts, int substeps) const;

@@ -32,7 +32,7 @@ class Window(NamedTuple):
     """m/s, of the target."""
 
 
-_WANTED = {"action": "rate_thrust", "observation": "state", "privileged": False, "noise": False}
+_REQUIRED = {"action": "rate_thrust", "observation": "state", "privileged": False, "noise": False}
 """Settings of environments with gradients."""
 
 
@@ -45,9 +45,9 @@ class DifferentiableTask:
 
     def __init__(self, engine: Engine) -> None:
         chosen = engine.settings
-        for name, wanted in _WANTED.items():
-            if (value := getattr(chosen, name)) != wanted:
-                raise ValueError(f"{name}: expected {wanted!r} for gradients, got {value!r}")
+        for name, required in _REQUIRED.items():
+            if (value := getattr(chosen, name)) != required:
+                raise ValueError(f"{name}: expected {required!r} for gradients, got {value!r}")
         self.task: Any = engine.task
         self.engine, self.state = engine, engine.state
         self.flight = Flight(engine.fleet, kind=_core.RateThrust, substeps=chosen.substeps)
