@@ -360,8 +360,10 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "math:cosh2"], "task 'math:cosh2': .* has no attribute 'cosh2'"),
         (["train", "nowhere:Task"], "No module named 'nowhere'"),
         (["train", "nowhere:lab/X-v0"], "No module named 'nowhere'"),
+        (["train", "hover", "--out", "bad.onnx/a"], "--out .*: expected a folder, bad.onnx is a"),
         (["fly", "--policy", "bad.onnx", "--out", "fly.xyz"], "a name that ends in one of .png"),
         (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, or one of hover"),
+        (["fly", "--policy", "hovr"], "hovr: expected .* found none; did you mean 'hover'"),
         (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
         (["fly", "--policy", "bad.onnx", "--episodes", "0"], "--episodes: expected from 1"),
         (["fly", "--policy", "bad.onnx", "--out", "no/fly.png"], "in a folder that exists"),
@@ -398,7 +400,7 @@ def test_invalid_files_of_settings_are_refused(
     with pytest.raises(ValueError, match=message):
         command(["train", "hover", "--settings", "settings.toml"])
     Path("settings.toml").write_bytes(b"\xef\xbb\xbfgamma = 0.9\r\n")  # with byte order mark
-    options = argparse.Namespace(task="hover", set=[], settings=Path("settings.toml"))
+    options = argparse.Namespace(task="hover", method=None, set=[], settings=Path("settings.toml"))
     assert _train_command._settings(options) == {"gamma": 0.9}
 
 
