@@ -319,6 +319,23 @@ def test_an_interrupted_run_of_several_seeds_is_resumed(
     assert [seed for seed, step in trained if step == 4 * STEP] == [7, 8, 9]
 
 
+def test_seeds_added_by_a_resumed_run_have_the_settings_of_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = ["train", f"{__name__}:Rise", "--steps", str(STEP), "--out", str(tmp_path)]
+    assert main([*train, "--seeds", "2", *SMALL, "--set", "hidden=5"]) == 0
+    assert main([*train, "--seeds", "3", "--resume"]) == 0
+    files = [tmp_path / f"seed_{seed}" / "checkpoint.pt" for seed in range(3)]
+    settings = [read_checkpoint(file)["settings"] for file in files]
+    assert settings == [{**settings[0], "seed": seed} for seed in range(3)]
+    assert "hidden" in settings[2]["set"]
+    assert main([*train[:-1], str(tmp_path / "other"), "--seed", "1", *SMALL]) == 0
+    files[1].write_bytes((tmp_path / "other" / "checkpoint.pt").read_bytes())
+    capsys.readouterr()
+    assert main([*train, "--seeds", "3", "--resume"]) == 2
+    assert "expected the settings" in capsys.readouterr().err
+
+
 def test_evaluations_are_reported_in_lines_without_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,13 +8,14 @@ import io
 import json
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from propwash import _checks as checks
 from propwash import viz
 from propwash._checks import shown
-from propwash._files import read_bytes, read_toml
+from propwash._files import check_folder, read_bytes, read_toml
 from propwash.cli import _training_curve
 from propwash.cli._shared import add_environment, check_range, pairs, saved
 from propwash.cli._training import CHECKPOINT, FLIGHT, Training
@@ -90,15 +91,21 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError("--ray: expected --method ppo, got shac")
     name = re.split(r"[:/]", options.task)[-1].lower()
     out = options.out or Path(f"train_{name}")
+    check_folder(out)
     if options.seeds is None:
-        _train(options, out)
+        _train(options, out, {})
     else:
         _run_seeds(options, out)
 
 
-def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, float]]:
-    """Trains once; returns the training and its results."""
-    settings = _identity(options)
+def _train(
+    options: argparse.Namespace, out: Path, common: Mapping[str, Any]
+) -> tuple[Training, dict[str, float]]:
+    """Trains once; returns the training and its results.
+
+    common: settings of other seeds that replace those of the options.
+    """
+    settings = {**_identity(options), **common}
     checkpoint = _checkpoint(options, settings, out)
     settings = checkpoint["settings"] if checkpoint else settings
     if options.ray_address is not None and not settings["ray"]:
@@ -161,11 +168,20 @@ def _run_seeds(options: argparse.Namespace, out: Path) -> None:
     first = options.seed or 0
     check_range("seed + seeds - 1", first + options.seeds - 1, 0, 2**31 - 1)
     runs = []
+    common: dict[str, Any] = {}
     for seed in range(first, first + options.seeds):
         folder = out / f"seed_{seed}"
         resume = options.resume and (folder / CHECKPOINT).exists()
         each = argparse.Namespace(**{**vars(options), "seed": seed, "resume": resume})
-        _checkpoint(each, _identity(each), folder)  # raises before any training
+        checkpoint = _checkpoint(each, _identity(each), folder)  # raises before any training
+        if checkpoint:
+            settings = {k: v for k, v in checkpoint["settings"].items() if k != "seed"}
+            common = common or settings
+            if settings != common:
+                raise ValueError(
+                    f"--resume: expected the settings {shown(common)} of the other seeds in "
+                    f"{folder / CHECKPOINT}, got {shown(settings)}; remove the folder {folder}"
+                )
         runs.append((each, folder))
     if options.resume and not any(each.resume for each, _ in runs):
         raise ValueError(
@@ -174,13 +190,13 @@ def _run_seeds(options: argparse.Namespace, out: Path) -> None:
         )
     rows, curves = [], {}
     for each, folder in runs:
-        training, row = _train(each, folder)
+        training, row = _train(each, folder, common)
         rows.append(row)
         curves[each.seed] = training.curve
     print(_training_curve.seeds_table(rows))
     title = f"{options.task}: {options.seeds} seeds"
-    shown = saved(lambda: _training_curve.seeds_figure(curves, title), out / SEEDS)
-    print(f"  curves        {shown}", flush=True)
+    plot = saved(lambda: _training_curve.seeds_figure(curves, title), out / SEEDS)
+    print(f"  curves        {plot}", flush=True)
 
 
 def _check(options: argparse.Namespace) -> None:

@@ -101,8 +101,8 @@ class DepthObservation(Observation):
         if not any(len(scene.items) for scene, _ in self._groups):
             name = type(self._task).__name__
             raise ValueError(
-                f"observation: expected a task with a scene for 'depth', {name} has none; give it "
-                "the attribute `scene`, or use 'state' or 'sensors'"
+                f"observation: expected a task with a scene for 'depth', {name} has none; set "
+                "`scene`, an option of Hover and an attribute of custom tasks, or use 'state' or 'sensors'"
             )
 
     def _entry(self, key: int, scenery: Scene) -> tuple[Scene, Scene]:

@@ -124,6 +124,7 @@ class Policy:
         if not is_file(file):
             raise FileNotFoundError(
                 f"{file!s:.300}: expected a policy file, or one of {', '.join(KINDS)}, found none"
+                + nearest(str(path), KINDS)
             )
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = cls._threads
