@@ -30,7 +30,7 @@ PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
     parser = commands.add_parser(
-        "train", help="train a neural network to hover, track, race, land or fly a task of your own"
+        "train", help="train a neural network to hover, track, race, land or fly a custom task"
     )
     parser.add_argument(
         "task", help="hover, track, race, land, module:Class, or the id of a registered task"
@@ -206,8 +206,8 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name}: expected a number >= {low:g}, got {value:g}")
     for name in ("steps", "every"):
         value = getattr(options, name)
-        if value is not None and not value < 2**62:
-            raise ValueError(f"--{name}: expected a finite number, got {value:g}")
+        if value is not None and not value < 1e18:
+            raise ValueError(f"--{name}: expected a number below 1e18, got {value:g}")
     if options.viz == "rerun":
         viz.check(Path(f"{FLIGHT}.rrd"), "rerun")
     check_range("threads", options.threads, 1, 256)
