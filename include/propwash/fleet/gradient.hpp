@@ -85,13 +85,15 @@ class FleetGradient {
 
   /// The state of a fleet before a command, and the command.
   struct Point {
-    Blocks state;  // of each block; see point_head()
-    Blocks motor_delay, action_delay;
-    Blocks memory, held;          // of the outer loops
-    std::vector<double> command;  // (size, command_width)
-    std::uint64_t step = 0;
-    int substeps = 0;
-    bool starts_loop = false;
+    Blocks state;                 ///< of each block; see point_head()
+    Blocks motor_delay;           ///< past motor commands, of each block
+    Blocks action_delay;          ///< commands in the delay, of each block
+    Blocks memory;                ///< of the outer loops
+    Blocks held;                  ///< held outputs of the outer loops
+    std::vector<double> command;  ///< (size, command_width)
+    std::uint64_t step = 0;       ///< steps of the fleet before the command
+    int substeps = 0;             ///< steps for which the command is executed
+    bool starts_loop = false;     ///< whether the outer loops begin with this command
   };
   /// What record() would store, for a flight whose commands depend on its states.
   Point point(Fleet<T, N>& fleet, Span<const Span<const T>> parts, int substeps) const;
