@@ -134,6 +134,11 @@ def not_negative(name: str, value: object, unit: str = "") -> float:
     return number(name, value, f"a finite number >= 0{_in(unit)}", lambda x: 0.0 <= x < math.inf)
 
 
+def half_turn(name: str, value: object) -> float:
+    """An angle in [0, pi]."""
+    return number(name, value, "a number in [0, pi] [rad]", lambda x: 0.0 <= x <= math.pi)
+
+
 def _in(unit: str) -> str:
     return f" [{unit}]" if unit else ""
 

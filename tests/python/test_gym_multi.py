@@ -475,6 +475,34 @@ def test_wrong_arguments_are_refused() -> None:
         envs.step(np.zeros((6, 4)))
 
 
+def test_a_parallel_environment_reports_what_it_needs() -> None:
+    pytest.importorskip("pettingzoo")
+    env = multi.make_parallel(multi.Formation, vehicles=2, max_episode_steps=2)
+    assert env.agents == []
+    for call in (lambda: env.step({}), env.state):
+        with pytest.raises(ResetNeeded, match=r"expected reset\(\) before"):
+            call()
+    env.reset(seed=1)
+    for wrong, got in ((None, "None"), ({}, "none"), ({"vehicle_1": 0}, "vehicle_1")):
+        with pytest.raises(ValueError, match=f"each of vehicle_0, vehicle_1, got {got}"):
+            env.step(wrong)  # type: ignore[arg-type]
+
+
+def test_the_agents_of_a_restored_scene_are_those_of_the_snapshot() -> None:
+    pytest.importorskip("pettingzoo")
+    env = multi.make_parallel(multi.Formation, vehicles=2, max_episode_steps=2)
+    env.reset(seed=1)
+    actions = {name: np.zeros(4, dtype=np.float32) for name in env.agents}
+    moment = env.scenes.snapshot()
+    first = [env.step(actions)[1] for _ in range(2)]
+    assert env.agents == []
+    with pytest.raises(ResetNeeded, match="no agent is left"):
+        env.step({})
+    env.scenes.restore(moment)
+    assert env.agents == ["vehicle_0", "vehicle_1"]
+    assert [env.step(actions)[1] for _ in range(2)] == first
+
+
 def test_tensors_have_the_axes_of_the_arrays() -> None:
     pytest.importorskip("torch")
     from propwash.gym.torch_env import TorchVectorEnv

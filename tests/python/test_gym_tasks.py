@@ -383,3 +383,12 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     found = code_blocks(PAGE, "python")
     assert len(found) >= 3
     run_in_order(found, "docs/gym.md")
+
+
+@pytest.mark.parametrize(
+    "name", ["position", "velocity", "rates", "tilt", "heading", "spin", "bound"]
+)
+@pytest.mark.parametrize("value", ["a", None, -1.0, np.nan])
+def test_ranges_of_hover_are_checked_by_name(name: str, value: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name}: expected .*, got"):
+        pg.Hover(**{name: value})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from propwash import _checks as checks
 from propwash import _core
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
@@ -61,15 +62,11 @@ class Hover(Judged):
         super().__init__(frame)
         self.weights = weights_of(HoverReward, weights)
         for name, value in (("position", position), ("velocity", velocity), ("rates", rates)):
-            if not 0.0 <= value < np.inf:
-                raise ValueError(f"{name}: expected a finite number >= 0, got {value!r:.100}")
-        if not 0.0 <= tilt <= np.pi or not 0.0 <= spin <= 1.0 or not bound > 0.0:
-            raise ValueError(
-                "expected tilt in [0, pi], spin in [0, 1] and bound > 0, got "
-                f"{tilt!r:.50}, {spin!r:.50}, {bound!r:.50}"
-            )
-        if not 0.0 <= heading <= np.pi:
-            raise ValueError(f"heading: expected a number in [0, pi], got {heading!r:.100}")
+            checks.not_negative(name, value)
+        checks.half_turn("tilt", tilt)
+        checks.half_turn("heading", heading)
+        checks.number("spin", spin, "a number in [0, 1]", lambda x: 0.0 <= x <= 1.0)
+        checks.positive("bound", bound, infinite=True)
         self.position, self.tilt, self.velocity = position, tilt, velocity
         self.rates, self.spin, self.bound, self.heading = rates, spin, bound, heading
         self._goal, self._yaw = np.zeros(3, dtype=np.float32), 0.0

@@ -136,10 +136,8 @@ class Formation(MultiTask, Judged):
         self.exchange = checks.flag("exchange", exchange)
         for name, value in (("spacing", spacing), ("bound", bound)):
             checks.positive(name, value)
-        if checks.number("position", position) < 0.0 or not 0.0 <= tilt <= np.pi:
-            raise ValueError(
-                f"expected position >= 0 and tilt in [0, pi], got {position!r:.50} and {tilt!r:.50}"
-            )
+        checks.not_negative("position", position)
+        checks.half_turn("tilt", tilt)
         # both vehicles may be displaced by `position` along both horizontal axes
         needed = 2.0 * radius + 2.0 * np.sqrt(2.0) * position
         if self.vehicles > 1 and not spacing > needed:

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any, Unpack
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Space, flatdim
 
 try:
@@ -35,7 +36,6 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.scenes = FleetParallelVectorEnv(task, 1, autoreset_mode="DISABLED", **options)
         """The scene as a FleetParallelVectorEnv of one; for set_state(), snapshots and so on."""
         self.possible_agents = [f"vehicle_{number}" for number in range(task.vehicles)]
-        self.agents: list[str] = []
         # each agent's own spaces, which have their own generators of samples
         observation, action = (
             self.scenes.vehicle_observation_space,
@@ -55,6 +55,16 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         name = f"propwash_{type(task).__name__.lower()}_v0"
         self.metadata = {**self.scenes.metadata, "name": name, "is_parallelizable": True}
 
+    @property
+    def agents(self) -> list[str]:
+        """The agents whose episode has begun and not ended; also after restore() of a snapshot."""
+        return list(self._rows())
+
+    def _rows(self) -> dict[str, int]:
+        """Rows of the agents by name."""
+        active = self.scenes.active[0] & self.scenes._was_reset
+        return {name: row for row, name in enumerate(self.possible_agents) if active[row]}
+
     def observation_space(self, agent: str) -> Space[Any]:
         """Returns the space of observations."""
         return self.observation_spaces[agent]
@@ -72,9 +82,8 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         """
         known = {name: value for name, value in (options or {}).items() if name == "state"}
         seen, _ = self.scenes.reset(seed=seed, options=known)
-        self.agents = list(self.possible_agents)
         self._seen = seen
-        found = {name: _row(seen, number) for number, name in enumerate(self.agents)}
+        found = {name: _row(seen, number) for number, name in enumerate(self.possible_agents)}
         return found, {each: {} for each in self.agents}
 
     def step(
@@ -90,14 +99,13 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
 
         Raises ValueError for other names, shapes and NaN, and ResetNeeded when no agent is left.
         """
-        rows = self.scenes.active[0]
-        numbers = [number for number, name in enumerate(self.possible_agents) if rows[number]]
-        stepped = self.scenes.step(self._batched(actions, numbers))
+        self.scenes._check_begun("step()")
+        at = self._rows()
+        if not at:
+            raise ResetNeeded("expected reset() before step(), as no agent is left")
+        stepped = self.scenes.step(self._batched(actions, at))
         reward, terminated, truncated = (part[0] for part in stepped[1:4])
         self._seen, infos = stepped[0], stepped[4]
-        agents, active = self.agents, self.scenes.active[0]
-        self.agents = [self.possible_agents[number] for number in numbers if active[number]]
-        at = dict(zip(agents, numbers, strict=True))
         return (
             {name: _row(self._seen, row) for name, row in at.items()},
             {name: float(reward[row]) for name, row in at.items()},
@@ -106,16 +114,18 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
             {name: _info(infos, row) for name, row in at.items()},
         )
 
-    def _batched(self, actions: dict[str, Any], numbers: list[int]) -> Any:
-        """Actions (1, V, A)."""
-        if set(actions) != set(self.agents):
+    def _batched(self, actions: dict[str, Any], at: dict[str, int]) -> Any:
+        """Actions (1, V, A) of the agents with the rows `at`."""
+        if not isinstance(actions, dict) or set(actions) != set(at):
+            named = (
+                ", ".join(map(str, actions)) if isinstance(actions, dict) else f"{actions!r:.50}"
+            )
             raise ValueError(
-                f"actions: expected one for each of {', '.join(self.agents)}, got "
-                f"{', '.join(map(str, actions)) or 'none'}"
+                f"actions: expected one for each of {', '.join(at)}, got {named or 'none'}"
             )
         width = self.scenes.vehicle_action_space.shape
         batch = np.zeros((1, len(self.possible_agents), *width), dtype=np.float32)
-        for name, number in zip(self.agents, numbers, strict=True):
+        for name, number in at.items():
             action = np.asarray(actions[name])
             if action.shape != width:
                 raise ValueError(f"actions[{name!r}]: expected shape {width}, got {action.shape}")
@@ -123,7 +133,11 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         return batch
 
     def state(self) -> Any:
-        """Returns the last observations of all vehicles (V, k), zero for absent ones."""
+        """Returns the last observations of all vehicles (V, k), zero for absent ones.
+
+        Raises ResetNeeded before reset().
+        """
+        self.scenes._check_begun("state()")
         seen = self._seen
         first = (
             {name: array[0] for name, array in seen.items()} if isinstance(seen, dict) else seen[0]
