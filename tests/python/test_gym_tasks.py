@@ -91,7 +91,7 @@ def test_hover_ends_at_contact_with_its_scene() -> None:
     assert infos["distance"][0] == pytest.approx(1.4, abs=0.02)
     with pytest.raises(ValueError, match="scene: expected one with a start, 'bare' has none"):
         pg.Hover(scene=Scene([Plane(name="ground")], name="bare"))
-    with pytest.raises(ValueError, match=r"heading: expected a number in \[0, pi\], got 4"):
+    with pytest.raises(ValueError, match=r"heading: expected a number in \[0, pi\] \[rad\], got 4"):
         pg.Hover(heading=4.0)
 
 

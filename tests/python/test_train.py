@@ -350,7 +350,7 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "hover", "--resume"], "--resume: expected .*checkpoint.pt, found none"),
         (["train", "hover", "--option", "tilt"], "--option: expected NAME=VALUE, got 'tilt'"),
         (["train", "hover", "--option", "titl=1"], "there is no 'titl'; did you mean 'tilt'"),
-        (["train", "hover", "--option", "tilt=9"], r"expected tilt in \[0, pi\]"),
+        (["train", "hover", "--option", "tilt=9"], r"tilt: expected a number in \[0, pi\]"),
         (["train", "hover", "--steps", "inf"], "--steps: expected a number below 1e18, got inf"),
         (["train", "hover", "--option", "copy=true"], "--option copy: expected one of the task"),
         (["train", "hover", "--option", "wind=-3"], "wind: expected 0 <= min"),

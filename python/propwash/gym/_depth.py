@@ -102,7 +102,8 @@ class DepthObservation(Observation):
             name = type(self._task).__name__
             raise ValueError(
                 f"observation: expected a task with a scene for 'depth', {name} has none; set "
-                "`scene`, an option of Hover and an attribute of custom tasks, or use 'state' or 'sensors'"
+                "`scene`, an option of Hover and an attribute of custom tasks, or use 'state' or "
+                "'sensors'"
             )
 
     def _entry(self, key: int, scenery: Scene) -> tuple[Scene, Scene]:

@@ -98,6 +98,10 @@ class SHAC:
         self.optimizer = torch.optim.Adam(parameters, betas=(0.7, 0.95), fused=True)
         self.iteration, self.global_step = 0, 0
         self.limit = self.engine.limit or 2**31  # steps of an episode
+        if args.num_steps > self.limit:
+            raise ValueError(
+                f"num_steps: expected at most {self.limit}, an episode, got {args.num_steps}"
+            )
         self.age = np.zeros(envs.num_envs, dtype=np.int64)  # steps since the start of the episode
         self.action = torch.zeros(envs.num_envs, self.engine.actions.size)
 
