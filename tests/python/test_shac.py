@@ -216,7 +216,7 @@ def test_what_has_no_gradients_is_refused() -> None:
         with pytest.raises(ValueError, match=message):
             shac.SHAC(envs, SMALL, 1)
     short = pg.make_vec(pg.Hover, 2, noise=False, max_episode_steps=SMALL.num_steps - 1)
-    with pytest.raises(ValueError, match="num_steps: expected at most .*, an episode, got"):
+    with pytest.raises(ValueError, match=r"num_steps: expected at most .*, an episode, got"):
         shac.SHAC(short, SMALL, 1)
 
 
