@@ -133,7 +133,7 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         return batch
 
     def state(self) -> Any:
-        """Returns the last observations of all vehicles (V, k), zero for absent ones.
+        """Returns the observations of the last reset() or step(), (V, k), zero for absent vehicles.
 
         Raises ResetNeeded before reset().
         """
