@@ -230,11 +230,11 @@ RECIPES = {
         1024,
         8_000_000,
         250_000,
-        (100, 25),
+        (300, 25),
         between={
-            "from the start": {"course_seed": list(range(200, 250)), "episode_seconds": 30.0},
+            "from the start": {"course_seed": list(range(200, 350)), "episode_seconds": 30.0},
             "from anywhere": {
-                "course_seed": list(range(200, 250)),
+                "course_seed": list(range(200, 350)),
                 "anywhere": True,
                 "episode_seconds": 10.0,
             },
