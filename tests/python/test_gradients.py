@@ -2,99 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
-
-COUNT, STEPS, SUBSTEPS = 3, 5, 4
-STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
-Numbers = Any
-Kind = Callable[..., Any]
-
-
-def level_of(fleet: pw.Fleet, name: str) -> tuple[Kind, dict[str, Numbers]]:
-    """A class of commands, and commands that reach no limit."""
-    rng = np.random.default_rng(2)
-    n, t = len(fleet), STEPS
-    weight = 9.81 * np.asarray(fleet.parameters["mass"])
-    hover = np.sqrt(
-        weight[:, None] / np.asarray(fleet.parameters["thrust_coefficient"]).sum(1, keepdims=True)
-    )
-    triple = partial(rng.normal, size=(t, n, 3))
-    if name == "speeds":
-        return pw.RotorSpeeds, {
-            "speeds": hover * (1 + 0.03 * rng.normal(size=(t, n, fleet.rotors)))
-        }
-    if name == "rates":
-        thrust = weight * (1 + 0.05 * rng.normal(size=(t, n)))
-        return pw.RateThrust, {"rates": 0.1 * triple(), "thrust": thrust}
-    if name == "attitude":
-        q = np.concatenate([np.ones((t, n, 1)), 0.02 * triple()], axis=2)
-        q /= np.linalg.norm(q, axis=2, keepdims=True)
-        return pw.AttitudeThrust, {"attitude": q, "thrust": np.tile(weight, (t, 1))}
-    if name == "velocity":
-        return pw.VelocityCommand, {
-            "velocity": 0.1 * triple(),
-            "yaw": 0.02 * rng.normal(size=(t, n)),
-        }
-    if name == "free heading":
-        parts = {"velocity": 0.1 * triple(), "yaw_rate": 0.1 * rng.normal(size=(t, n))}
-        return pw.VelocityCommand, parts
-    if name == "position":
-        return pw.PositionCommand, {"position": 0.05 * triple()}
-    parts = {
-        "position": 0.02 * triple(),
-        "velocity": 0.05 * triple(),
-        "acceleration": 0.1 * triple(),
-    }
-    parts |= {"jerk": 0.1 * triple(), "yaw": 0.02 * rng.normal(size=(t, n))}
-    return partial(pw.TrajectoryCommand, controller=name), parts
-
-
-LEVELS = ("speeds", "rates", "attitude", "velocity", "free heading", "position")
-TRACKING = ("geometric", "backstepping", "indi")
-
-
-def make_fleet(vehicle: Any = "flightgoggles", n: int = COUNT, **options: Any) -> pw.Fleet:
-    options = {"dtype": "float64", "noise": False, "threads": 1, "dt": 1e-3, **options}
-    return pw.Fleet(vehicle, n, **options)
-
-
-def start_of(fleet: pw.Fleet) -> dict[str, Numbers]:
-    """A flight near hover in which nothing is at a limit."""
-    rng = np.random.default_rng(1)
-    n = len(fleet)
-    q = np.concatenate([np.ones((n, 1)), 0.05 * rng.normal(size=(n, 3))], axis=1)
-    speeds = fleet.rotor_speeds * (1 + 0.02 * rng.normal(size=(n, fleet.rotors)))
-    return {
-        "position": 0.1 * rng.normal(size=(n, 3)),
-        "velocity": 0.3 * rng.normal(size=(n, 3)),
-        "attitude": q / np.linalg.norm(q, axis=1, keepdims=True),
-        "body_rates": 0.1 * rng.normal(size=(n, 3)),
-        "rotor_speeds": speeds,
-    }
-
-
-def weights_of(fleet: pw.Fleet, steps: int = STEPS) -> dict[str, Numbers]:
-    rng = np.random.default_rng(3)
-    widths = {"attitude": 4, "rotor_speeds": fleet.rotors}
-    scale = {"rotor_speeds": 1e-2}
-    return {
-        k: scale.get(k, 1.0) * rng.normal(size=(steps, len(fleet), widths.get(k, 3))) for k in STATE
-    }
+from gradient_helpers import (
+    COUNT,
+    LEVELS,
+    STATE,
+    STEPS,
+    SUBSTEPS,
+    TRACKING,
+    Numbers,
+    level_of,
+    make_fleet,
+    slope,
+    start_of,
+    weights_of,
+    with_delay,
+)
 
 
 def weighted(states: Any, weights: dict[str, Numbers]) -> float:
     return float(sum((weights[k] * getattr(states, k)).sum() for k in STATE))
-
-
-def slope(f: Callable[[float], float], h: float) -> float:
-    """A central difference of fourth order."""
-    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
 
 
 def check_direction(
@@ -148,18 +81,6 @@ def unit(name: str, values: Numbers) -> Numbers:
 @pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
 def test_derivatives_equal_central_differences(level: str) -> None:
     check_direction(make_fleet(), level)
-
-
-def with_delay(vehicle: str, seconds: float) -> Any:
-    parameters = pw.vehicles.load(vehicle)
-    motor = replace_struct(parameters.motor, command_delay=seconds)
-    return replace_struct(parameters, motor=motor)
-
-
-def replace_struct(value: Any, **changes: Any) -> Any:
-    import msgspec
-
-    return msgspec.structs.replace(value, **changes)
 
 
 @pytest.mark.parametrize("level", ["speeds", "rates", "velocity", "indi"])
@@ -572,226 +493,3 @@ def test_torch_rollouts_of_outer_loops_repeat() -> None:
 
 
 # ---- closed loop ----
-
-
-def closed_loop(fleet: pw.Fleet, level: str, mass: bool = False) -> tuple[Any, dict[str, Any]]:
-    """A loss of a flight under a feedback law, and its variables."""
-    import torch
-    from propwash.torch import Flight
-
-    kind, parts = level_of(fleet, level)
-    rng = np.random.default_rng(7)
-    weights = {k: torch.tensor(v) for k, v in weights_of(fleet).items()}
-    variables = {f"start.{k}": torch.tensor(v) for k, v in start_of(fleet).items()}
-    for name, value in parts.items():
-        columns = value.shape[2] if value.ndim == 3 else 1
-        size = np.abs(value).mean()
-        variables[f"gain.{name}"] = torch.tensor(0.01 * size * rng.normal(size=(12, columns)))
-    if mass:
-        variables["mass"] = torch.tensor(np.array(fleet.parameters["mass"]))
-
-    def loss(variables: dict[str, Any]) -> Any:
-        parameters = {"mass": variables["mass"]} if mass else None
-        flight = Flight(fleet, parameters=parameters, kind=kind, substeps=SUBSTEPS)
-        start = {k: variables[f"start.{k}"] for k in STATE}
-        start["attitude"] = torch.nn.functional.normalize(start["attitude"], dim=-1)
-        state = flight.begin(start)
-        total = torch.zeros((), dtype=torch.float64)
-        for t in range(STEPS):
-            seen = torch.cat([state.position, state.velocity, state.attitude[:, 1:]], 1)
-            seen = torch.tanh(torch.cat([seen, state.body_rates], 1))
-            command = {}
-            for name, value in parts.items():
-                change = seen @ variables[f"gain.{name}"]
-                part = torch.tensor(value[t])
-                command[name] = part + (change if part.ndim == 2 else change[:, 0])
-                if name == "attitude":
-                    command[name] = torch.nn.functional.normalize(command[name], dim=-1)
-            state = flight.step(state, command)
-            for name in STATE:
-                total = total + (weights[name][t] * getattr(state, name)).sum()
-        return total
-
-    return loss, variables
-
-
-def check_closed_loop(fleet: pw.Fleet, level: str, tolerance: float = 1e-6, **more: bool) -> None:
-    torch = pytest.importorskip("torch")
-    loss, variables = closed_loop(fleet, level, **more)
-    for value in variables.values():
-        value.requires_grad_()
-    gradients = torch.autograd.grad(loss(variables), list(variables.values()))
-    rng = np.random.default_rng(8)
-    for (name, x), gradient in zip(variables.items(), gradients, strict=True):
-        d = torch.tensor(rng.normal(size=x.shape) * max(1e-2, float(x.detach().abs().mean())))
-
-        def moved(h: float, name: str = name, x: Any = x, d: Any = d) -> float:
-            with torch.no_grad():
-                return float(loss({**variables, name: x + h * d}))
-
-        expected = slope(moved, 1e-3)
-        assert float((gradient * d).sum()) == pytest.approx(expected, rel=tolerance), name
-
-
-@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
-def test_closed_loop_equals_central_differences(level: str) -> None:
-    check_closed_loop(make_fleet(), level)
-
-
-@pytest.mark.parametrize("level", ["speeds", "rates", "velocity", "indi"])
-def test_closed_loop_with_delays(level: str) -> None:
-    fleet = make_fleet(with_delay("flightgoggles", 0.0023), max_action_delay=7)
-    fleet.set_action_delay(np.array([0, 3, 7]))
-    check_closed_loop(fleet, level)
-
-
-@pytest.mark.parametrize("level", ["rates", "indi"])
-def test_closed_loop_with_parameters(level: str) -> None:
-    check_closed_loop(make_fleet("blackbird"), level, tolerance=1e-5, mass=True)
-
-
-def flown(flight: Any, commands: dict[str, Any], start: dict[str, Any] | None) -> list[Any]:
-    states = [flight.begin(start)]
-    for t in range(len(next(iter(commands.values())))):
-        states.append(flight.step(states[-1], {k: v[t] for k, v in commands.items()}))
-    return states
-
-
-@pytest.mark.parametrize("level", ["speeds", "rates", "indi"])
-def test_flights_equal_rollouts(level: str) -> None:
-    """With commands known beforehand, states and gradients are those of rollout()."""
-    torch = pytest.importorskip("torch")
-    from propwash.torch import Flight, rollout
-
-    fleet = make_fleet(with_delay("flightgoggles", 0.0013))
-    kind, parts = level_of(fleet, level)
-    start = {k: torch.tensor(v, requires_grad=True) for k, v in start_of(fleet).items()}
-    commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
-    inputs = [*start.values(), *commands.values()]
-    weights = {k: torch.tensor(v) for k, v in weights_of(fleet).items()}
-    states = rollout(fleet, start, commands, kind=kind, substeps=SUBSTEPS)
-    expected = torch.autograd.grad(
-        sum((weights[k] * getattr(states, k)).sum() for k in STATE), inputs
-    )
-    steps = flown(Flight(fleet, kind=kind, substeps=SUBSTEPS), commands, start)[1:]
-    for name in STATE:
-        together = torch.stack([getattr(each, name) for each in steps])
-        np.testing.assert_array_equal(together.detach(), getattr(states, name).detach())
-    total = sum((weights[k][t] * getattr(steps[t], k)).sum() for k in STATE for t in range(STEPS))
-    found = torch.autograd.grad(total, inputs, retain_graph=True)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * float(other.abs().max()))
-    again = torch.autograd.grad(total, inputs)  # independent of earlier backward passes
-    assert all(torch.equal(one, other) for one, other in zip(found, again, strict=True))
-
-
-def test_begin_cuts_the_gradients_of_a_flight() -> None:
-    torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
-
-    fleet = make_fleet()
-    kind, parts = level_of(fleet, "rates")
-    commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
-    flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
-    flown(flight, {k: v[:3] for k, v in commands.items()}, {})
-    steps = flown(flight, {k: v[3:] for k, v in commands.items()}, None)
-    assert fleet.time[0] == pytest.approx(STEPS * SUBSTEPS * fleet.dt)
-    gradients = torch.autograd.grad(steps[-1].position.sum(), list(commands.values()))
-    assert all(not each[:3].any() and each[3:4].any() for each in gradients)
-
-
-def test_a_flight_follows_changes_of_its_fleet() -> None:
-    """Parameters, wind and forces that change between windows change the derivatives."""
-    torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
-
-    def slopes(flight: Any, parts: dict[str, Any]) -> Any:
-        commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
-        last = flown(flight, commands, {})[-1]
-        return torch.autograd.grad(last.velocity.square().sum(), commands["thrust"])[0]
-
-    fleet = make_fleet()
-    kind, parts = level_of(fleet, "rates")
-    flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
-    before = slopes(flight, parts)
-    assert torch.equal(slopes(flight, parts), before)
-    changes: list[Callable[[], None]] = [
-        lambda: fleet.set_parameters(mass=1.3),
-        lambda: fleet.set_wind([3.0, 0.0, 1.0]),
-        lambda: fleet.set_external_wrench([0.0, 0.0, 1.0], [0.0, 0.0, 0.0]),
-        lambda: fleet.set_rotor_effectiveness(np.full(4, 0.9)),
-    ]
-    for change in changes:
-        change()
-        after = slopes(flight, parts)
-        assert not torch.equal(after, before)
-        assert torch.equal(after, slopes(Flight(fleet, kind=kind, substeps=SUBSTEPS), parts))
-        before = after
-
-
-def test_replaced_tensors_change_the_gradients_of_a_flight() -> None:
-    """A state of the same values passes; gradients of detached parts are zero."""
-    torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
-
-    fleet = make_fleet()
-    flight = Flight(fleet, kind=pw.RateThrust, substeps=SUBSTEPS)
-    thrust = torch.full((COUNT,), 9.0, dtype=torch.float64, requires_grad=True)
-    rates = torch.zeros(COUNT, 3, dtype=torch.float64)
-    first = flight.step(flight.begin({}), {"rates": rates, "thrust": thrust})
-    cut = type(first)(*(each.detach().clone() for each in first))
-    second = flight.step(cut, {"rates": rates, "thrust": torch.full((COUNT,), 9.0)})
-    assert second.position.dtype == torch.float64
-    assert not second.position.requires_grad
-    with pytest.raises(ValueError, match="state: expected the result of the last step"):
-        flight.step(first, {"rates": rates, "thrust": thrust})
-    with pytest.raises(ValueError, match="state: expected the result of the last step"):
-        flight.step(second._replace(position=second.position + 1), {"rates": rates})
-
-
-def test_a_flight_refuses_a_fleet_that_something_else_has_stepped() -> None:
-    torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
-
-    fleet = make_fleet()
-    flight, other = Flight(fleet), Flight(fleet)
-    speeds = {"speeds": torch.full((COUNT, 4), 800.0, dtype=torch.float64)}
-    state = flight.step(flight.begin({}), speeds)
-    other.step(other.begin(), speeds)
-    before = fleet.snapshot()
-    with pytest.raises(ValueError, match="fleet: expected no other step or reset"):
-        flight.step(state, speeds)
-    fleet.reset()
-    with pytest.raises(ValueError, match="fleet: expected no other step or reset"):
-        flight.step(state, speeds)
-    fleet.restore(before)
-    flight.step(flight.begin(), speeds)
-
-
-def test_invalid_steps_of_a_flight_change_nothing() -> None:
-    torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
-
-    noisy = Flight(pw.Fleet("flightgoggles", 1))
-    with pytest.raises(ValueError, match="noise=False"):
-        noisy.step(noisy.begin(), {"speeds": torch.ones(1, 4)})
-    fleet = make_fleet()
-    yaw = torch.zeros(COUNT, dtype=torch.float64)
-    flight = Flight(fleet, kind=pw.VelocityCommand)
-    state = flight.step(flight.begin({}), {"velocity": torch.zeros(COUNT, 3), "yaw": yaw})
-    before = fleet.snapshot()
-    for commands, message in [
-        ({"velocity": torch.zeros(COUNT, 3), "yaw_rate": yaw}, "parts of the first step"),
-        ({"velocity": torch.zeros(COUNT, 2), "yaw": yaw}, "expected"),
-        ({"velocity": torch.zeros(2, COUNT, 3), "yaw": yaw}, "expected"),
-        ({"velocity": torch.zeros(COUNT, 3).long()}, "expected a floating-point tensor"),
-        ({}, "expected the parts of a command"),
-    ]:
-        with pytest.raises((ValueError, TypeError), match=message):
-            flight.step(state, commands)
-        assert fleet.snapshot() == before
-    flight.step(state, {"velocity": torch.zeros(COUNT, 3), "yaw": yaw})
-    with pytest.raises(ValueError, match="start: expected some of"):
-        flight.begin({"pose": yaw})
-    with pytest.raises(TypeError, match="parameters: expected tensors by name"):
-        Flight(fleet, parameters=[1.0])  # type: ignore[arg-type]

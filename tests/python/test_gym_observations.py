@@ -212,7 +212,7 @@ def test_images_follow_the_vehicles() -> None:
 
 
 def test_a_scene_may_change_with_the_episode() -> None:
-    class Doors(Ahead):
+    class Alternating(Ahead):
         """The wall is at 3 m and at 6 m in turn."""
 
         def begin(self, fleet: pw.Fleet, period: float, index: int) -> None:
@@ -230,7 +230,7 @@ def test_a_scene_may_change_with_the_episode() -> None:
         def scenery(self, row: int) -> Scene:
             return self.scenes[int(self.choice[row])]
 
-    env = pg.make_vec(Doors, 2, observation="depth", autoreset_mode="DISABLED")
+    env = pg.make_vec(Alternating, 2, observation="depth", autoreset_mode="DISABLED")
     far = [float(env.reset(seed=seed)[0].max()) * 20.0 for seed in range(3)]
     assert np.allclose(far[0::2], far[0])
     assert {round(x, 3) for x in far} == {3.0, 6.0}

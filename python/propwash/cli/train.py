@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     from propwash.gym import recipes
 
     # raises an error for an unknown task
-    recipes.recipe(options.task, method=options.method or "ppo")
+    recipes.recipe(options.task, method=_method(options))
     if options.ray is not None and options.method == "shac":
         raise ValueError("--ray: expected --method ppo, got shac")
     name = re.split(r"[:/]", options.task)[-1].lower()
@@ -118,11 +118,15 @@ def _train(
     return training, finished or training.run()
 
 
+def _method(options: argparse.Namespace) -> str:
+    return options.method or METHODS[0]
+
+
 def _identity(options: argparse.Namespace) -> dict[str, Any]:
     """Options that a checkpoint must share with the command that resumes it."""
     return {
         "task": options.task,
-        "method": options.method or "ppo",
+        "method": _method(options),
         "seed": options.seed or 0,
         "threads": options.threads or 1,
         "ray": options.ray or 0,
@@ -156,7 +160,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     for source, values in sources.items():
         found |= values
         try:
-            with_settings(recipe(options.task, method=options.method or "ppo"), found)
+            with_settings(recipe(options.task, method=_method(options)), found)
         except ValueError as error:
             raise ValueError(f"{source}: {error}") from error
     return found

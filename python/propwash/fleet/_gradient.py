@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,22 @@ class FlightGradient:
     """By the name that was passed: arrays (n, …)."""
 
 
+def _split(rows: Array, widths: Iterable[int]) -> list[Array]:
+    """Splits the last axis into parts of the given widths."""
+    return np.split(rows, np.cumsum([*widths])[:-1], axis=-1)
+
+
+def _state_parts(rows: Array) -> list[Array]:
+    """Splits rows (n, …) of the physical state into its parts."""
+    return _split(rows, (3, 3, 4, 3, rows.shape[-1] - 13))
+
+
+def _command_parts(rows: Array, columns: Mapping[str, int]) -> dict[str, Array]:
+    """Splits rows of commands by name; `columns` is 0 for a part without an axis of columns."""
+    parts = _split(rows, (max(width, 1) for width in columns.values()))
+    return dict(zip(columns, parts, strict=True))
+
+
 class Requested:
     """The parameters of a fleet with respect to which derivatives are computed."""
 
@@ -54,7 +69,7 @@ class Requested:
         if not self.entries:
             return {}
         widths = [int(np.prod(entry.shape, dtype=int)) for entry in self.entries.values()]
-        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
+        parts = _split(rows, widths)
         return {
             name: part.reshape(len(rows), *entry.shape)
             for (name, entry), part in zip(self.entries.items(), parts, strict=True)
@@ -94,7 +109,7 @@ class Flight:
         }
         every = 0 if window is None else _checks.whole_number("window", window, 1, 2**62)
         found = self._core.pull(arrays, every)
-        parts = np.split(found["start"], np.cumsum([3, 3, 4, 3]), axis=1)
+        parts = _state_parts(found["start"])
         parts[2] = self._tangential(parts[2])
         return FlightGradient(
             self._by_part(found["commands"]),
@@ -162,15 +177,12 @@ class Flight:
 
     def _by_part(self, rows: Array) -> dict[str, Array]:
         """Sums the columns of each part to the shape that was passed."""
-        result, first = {}, 0
-        for name, columns in self._columns.items():
-            width = max(columns, 1)
-            part = rows[:, :, first : first + width]
-            first += width
+        result = {}
+        for name, part in _command_parts(rows, self._columns).items():
             value = getattr(self._command, name)
             if value is None:
                 continue
-            shape = self._lead(name, columns)
+            shape = self._lead(name, self._columns[name])
             axes = tuple(k for k in (0, 1) if shape[k] == 1 and part.shape[k] != 1)
             result[name] = part.sum(axis=axes, keepdims=True).reshape(np.shape(value))
         return result
@@ -215,17 +227,15 @@ class ClosedLoop:
         """
         *parts, memory = cotangents
         state, before, commands, parameters = self._core.pull(step, parts, memory)
-        found = [state[:, a:b] for a, b in pairwise((0, 3, 6, 10, 13, state.shape[1]))]
+        found, columns = _state_parts(state), self._core.parts()
         if begins:
             history = before[:, : self._core.widths()[1]].reshape(len(state), -1, self._rotors)
             found[4] += history.sum(axis=1)
             before = before[:, :0]
-        named, first = {}, 0
-        for name, columns in self._core.parts().items():
-            width = max(columns, 1)
-            rows = commands[:, first : first + width]
-            named[name] = rows if columns else rows[:, 0]
-            first += width
+        named = {
+            name: rows if columns[name] else rows[:, 0]
+            for name, rows in _command_parts(commands, columns).items()
+        }
         return found, before, named, self._parameters.split(parameters)
 
 

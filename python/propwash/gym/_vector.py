@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _checks as checks
 from propwash.fleet import FleetState
 from propwash.gym import _options
-from propwash.gym._engine import Engine
+from propwash.gym._engine import Engine, Parts
 from propwash.gym._environment import FleetEnvironment, add, infos_of, seeded, spaces
 from propwash.gym._observations import row_of
 from propwash.gym._options import Options
@@ -86,17 +86,29 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         """
         self._check_open()
         options = _options.checked_reset(options, ("reset_mask", "state"))
-        chosen = self._chosen(options.get("reset_mask"), seed)
+        chosen = self._rows(self._chosen(options.get("reset_mask"), seed))
         state = options.get("state")
-        placed = None if state is None else self._engine.placed(state, chosen)
+        placed = None if state is None else self._engine.placed(self._flat(state), chosen)
         if seed is not None or not self._was_reset:
             seeded(self, self._engine, seed)
         self._was_reset = True
-        self._done = self._done & ~chosen
-        self._any_done = bool(self._done.any())
-        seen = self._engine.restart(chosen, placed)
+        seen = self._restart(chosen, placed)
         self._draw(chosen)
         return seen, {}
+
+    def _rows(self, envs: Flags) -> Flags:
+        """The vehicles of environments (n,)."""
+        return envs
+
+    def _flat(self, state: Any) -> Any:
+        """Parts of a physical state from a user, with one row for each vehicle."""
+        return state
+
+    def _restart(self, rows: Flags, placed: Parts | None = None) -> Any:
+        """Begins episodes of vehicles, and observes all."""
+        self._done = self._done & ~rows
+        self._any_done = bool(self._done.any())
+        return self._engine.restart(rows, placed)
 
     def _chosen(self, mask: Any, seed: int | None) -> Flags:
         if mask is None:

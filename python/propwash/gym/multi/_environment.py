@@ -16,7 +16,7 @@ from propwash import _checks as checks
 from propwash.fleet import FleetState
 from propwash.gym import _options
 from propwash.gym._engine import Engine, Parts, Step
-from propwash.gym._environment import FleetEnvironment, infos_of, seeded, spaces
+from propwash.gym._environment import FleetEnvironment, infos_of, spaces
 from propwash.gym._observations import Observed, arrays_of
 from propwash.gym._options import Options
 from propwash.gym._vector import FleetVectorEnv, mode_named
@@ -106,28 +106,6 @@ class FleetParallelVectorEnv(FleetVectorEnv):
     def _rows(self, scenes: Flags) -> Flags:
         """The vehicles (n,) of scenes (S,)."""
         return np.repeat(scenes, self.num_vehicles)
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Begins episodes in all scenes, or in some.
-
-        options: "reset_mask", (S,) bool, the scenes to reset; "state", parts of the physical state
-            to begin from instead of what the task draws, as in set_state().
-
-        Raises ValueError for a mask together with a seed, as a seed applies to all scenes.
-        """
-        self._check_open()
-        options = _options.checked_reset(options, ("reset_mask", "state"))
-        chosen = self._rows(self._chosen(options.get("reset_mask"), seed))
-        state = options.get("state")
-        placed = None if state is None else self._engine.placed(self._flat(state), chosen)
-        if seed is not None or not self._was_reset:
-            seeded(self, self._engine, seed)
-        self._was_reset = True
-        seen = self._restart(chosen, placed)
-        self._draw(chosen)
-        return seen, {}
 
     def _restart(self, rows: Flags, placed: Parts | None = None) -> Any:
         """Begins episodes of the vehicles (n,) of whole scenes, and observes all."""
