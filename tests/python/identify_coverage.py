@@ -1,0 +1,264 @@
+"""How often the stated 95 % intervals of an identification contain the truth, on simulated flights.
+
+Each set has its own vehicle, drawn around the guess, and a few flights with their own trims, drawn
+from `Scatter`, and the noise and disturbances of `Noise`. Prints the table of docs/identify.md:
+
+    python tests/python/identify_coverage.py [--sets 100] [--flights 3] [--seconds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import propwash as pw
+from propwash import identify
+from propwash.identify._log_battery import Battery, hover_load
+from propwash.identify._parameters import BALANCES, FORCES, FreeParameter, catalogue, changed
+from propwash.logs import Flight
+from propwash.vehicle.multicopter import Array
+from scipy.stats import binomtest
+
+GUESS = pw.vehicles.load("crazyflie")
+PERIOD = 4e-3
+SUBSTEPS = 2
+POPULATION = 0.4
+"""Standard deviation of the vehicles, in prior standard deviations."""
+SAG = 0.03
+"""Standard deviation of the sag of the voltage of logs that did not record it."""
+GUST_TIME = 0.5
+"""s, correlation time of the disturbing force; over 1 s it acts as a constant one would."""
+POSE, IMU = "pose", "IMU"
+KINDS = {POSE: "poses, commands on another clock", IMU: "commands and IMU on one clock"}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A vehicle and its flights."""
+
+    vehicle: pw.VehicleParameters
+    parameters: dict[str, float]
+    individuals: list[pw.VehicleParameters]
+    """The vehicle with the trims of each flight."""
+    batteries: list[Battery]
+
+
+def _drawn(parameter: FreeParameter, rng: np.random.Generator) -> float:
+    """A deviation from the guess in prior standard deviations, within the parameter's range."""
+    while True:
+        value = float(POPULATION * rng.standard_normal())
+        minimum = -np.inf if parameter.minimum is None else parameter.minimum
+        if parameter.is_factor or parameter.read(GUESS) + value * parameter.spread >= minimum:
+            return value
+
+
+def draw(kind: str, flights: int, rng: np.random.Generator) -> Truth:
+    """Draws a vehicle and its flights, with what a kind of log identifies."""
+    known, scatter = catalogue(GUESS), identify.Scatter()
+    drags = ("tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
+    of_poses = (*FORCES, *BALANCES, "blow_back")
+    names = [n for n in known if (n in of_poses if kind == POSE else n not in drags)]
+    free = [known[name] for name in names]
+    while True:
+        vehicle = changed(GUESS, free, [_drawn(parameter, rng) for parameter in free])
+        moments = np.diag(np.array(vehicle.body.inertia))
+        if moments[2] < 0.98 * (moments[0] + moments[1]):  # those of a rigid body
+            break
+    trimmed = [known[n] for n in known if n in BALANCES or (kind == POSE and n.startswith("tilt"))]
+    individuals, batteries = [], []
+    common_sag = SAG * rng.standard_normal() if kind == IMU else 0.0
+    offset, slope = 0.5 * scatter.thrust, scatter.warming
+    if kind == IMU:
+        offset, slope = scatter.charge, scatter.discharge
+    for _ in range(flights):
+        deviations = [scatter.of(p.name) / p.spread * rng.standard_normal() for p in trimmed]
+        individuals.append(changed(vehicle, trimmed, deviations))
+        batteries.append(
+            Battery(
+                GUESS.battery.nominal_voltage,
+                hover_load(GUESS),
+                offset * rng.standard_normal(),
+                slope * rng.standard_normal(),
+                common_sag,
+            )
+        )
+    return Truth(vehicle, {p.name: p.read(vehicle) for p in free}, individuals, batteries)
+
+
+def _of_rotors(field: str, vehicles: Sequence[pw.VehicleParameters]) -> Array:
+    return np.array([[getattr(rotor, field) for rotor in v.rotors] for v in vehicles])
+
+
+class _Pilots:
+    """Keep attitudes near level and positions near the start, with excitation."""
+
+    def __init__(self, vehicles: Sequence[pw.VehicleParameters], rng: np.random.Generator) -> None:
+        self._phases = rng.uniform(0.0, 2.0 * np.pi, (len(vehicles), 4, 4))
+        self._offset = vehicles[0].motor.speed_offset
+        effects = [
+            [
+                [
+                    r.thrust_coefficient,
+                    r.position[1] * r.thrust_coefficient,
+                    -r.position[0] * r.thrust_coefficient,
+                    -r.spin * r.torque_coefficient,
+                ]
+                for r in v.rotors
+            ]
+            for v in vehicles
+        ]
+        self._inverse = np.linalg.inv(np.swapaxes(np.array(effects), 1, 2))
+        self._inertia = np.array([np.diag(np.array(v.body.inertia)) for v in vehicles])
+        self._climb = np.zeros(len(vehicles))
+
+    def duty(self, fleet: pw.Fleet, time: float) -> Array:
+        """(n, N) for the present states."""
+        waves = np.outer([2.3, 5.1, 9.7, 17.0], [1.0, 1.1, 0.9, 1.3]) * time
+        excitation = np.sin(waves + self._phases).mean(axis=1)
+        w, vector = fleet.attitude[:, :1], fleet.attitude[:, 1:]
+        drift = np.clip(fleet.position + fleet.velocity, -3.0, 3.0)
+        desired = 0.1 * drift[:, [1, 0, 2]] * [1.0, -1.0, 0.0] + 0.5 * excitation[:, :3]
+        errors = 4.0 * (desired - 2.0 * np.sign(w) * vector) - fleet.body_rates
+        self._climb -= PERIOD * np.clip(fleet.position[:, 2] + fleet.velocity[:, 2], -1.0, 1.0)
+        climb = -4.0 * fleet.position[:, 2] - 4.0 * fleet.velocity[:, 2] + 3.0 * self._climb
+        torque = np.array([9.0, 9.0, 4.0]) * errors * self._inertia
+        thrust = GUESS.body.mass * (9.81 + climb + 4.0 * excitation[:, 3])
+        wrench = np.concatenate([thrust[:, np.newaxis], torque], axis=1)
+        squares = np.einsum("nij,nj->ni", self._inverse, wrench)
+        speeds = np.sqrt(np.maximum(squares, 0.0)) / GUESS.motor.speed_max
+        return np.asarray(np.clip((speeds - self._offset) / (1.0 - self._offset), 0.05, 1.0))
+
+
+def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> list[Flight]:
+    """Simulates the flights of a vehicle in one fleet, and records them with noise."""
+    noise, vehicles = identify.Noise(), truth.individuals
+    n, rotors, rows = len(vehicles), len(GUESS.rotors), round(seconds / PERIOD)
+    step = PERIOD / SUBSTEPS
+    fleet = pw.Fleet(truth.vehicle, n, dtype="float64", dt=step, noise=False, threads=1)
+    trimmed = ("axis", "thrust_coefficient", "torque_coefficient")
+    fleet.set_parameters({f"rotors.{field}": _of_rotors(field, vehicles) for field in trimmed})
+    pilots = _Pilots(vehicles, rng)
+    offset, inertia = truth.vehicle.motor.speed_offset, np.array(truth.vehicle.body.inertia)
+    corrections = np.array([[b.offset, b.slope, b.sag] for b in truth.batteries])
+    hover = np.array([hover_load(vehicle) for vehicle in vehicles])
+    load = hover - hover_load(GUESS)
+    duty = np.repeat(np.sqrt(hover / rotors)[:, np.newaxis], rotors, axis=1)
+    fleet.reset(rotor_speeds=GUESS.motor.speed_max * (offset + (1.0 - offset) * duty))
+    names = ("position", "velocity", "attitude", "body_rates", "specific_force", "duty")
+    log: dict[str, list[Array]] = {name: [] for name in names}
+    gust = noise.push * rng.standard_normal((n, 3))
+    decay = np.exp(-PERIOD / GUST_TIME)
+    for row in range(rows):
+        time = row * PERIOD
+        for name in names[:4]:
+            log[name].append(np.array(getattr(fleet, name)))
+        log["specific_force"].append(np.array(fleet.imu.specific_force))
+        log["duty"].append(duty)
+        after = pilots.duty(fleet, time)
+        load += (1.0 - np.exp(-PERIOD / 0.03)) * (
+            np.sum(duty**2, axis=1) - hover_load(GUESS) - load
+        )
+        settled = 2.0 * -np.expm1(-time / 20.0)
+        effects = np.stack([np.ones(n), np.full(n, settled), -load])
+        ratio = 1.0 + np.sum(corrections.T * effects, axis=0)
+        fleet.set_battery_voltage(GUESS.battery.nominal_voltage * ratio)
+        gust = decay * gust + noise.push * np.sqrt(1.0 - decay**2) * rng.standard_normal((n, 3))
+        kick = noise.twist / np.sqrt(PERIOD) * rng.standard_normal((n, 3))
+        fleet.set_external_wrench(
+            GUESS.body.mass * gust, kick @ inertia
+        )
+        held = 0.5 * (duty + after)
+        command = GUESS.motor.speed_max * (offset + (1.0 - offset) * held)
+        fleet.step(pw.RotorSpeeds(command), substeps=SUBSTEPS)
+        duty = after
+    recorded = {name: np.stack(values, axis=1) for name, values in log.items()}
+    for name in ("position", "velocity", "body_rates", "specific_force"):
+        shape = recorded[name].shape
+        recorded[name] = recorded[name] + getattr(noise, name) * rng.standard_normal(shape)
+    return [_flight(recorded, k, kind) for k in range(n)]
+
+
+def _flight(recorded: dict[str, Array], k: int, kind: str) -> Flight:
+    values = {name: series[k] for name, series in recorded.items()}
+    time = PERIOD * np.arange(len(values["duty"]), dtype=np.float64)
+    flight = Flight(Path(f"simulated {k}"), time, synchronous=kind == IMU, **values)
+    if kind == IMU:
+        return replace(flight, position=None, velocity=None, attitude=None)
+    return replace(flight, voltage=np.full(len(time), GUESS.battery.nominal_voltage))
+
+
+@dataclass
+class Count:
+    """How many intervals contain the truth."""
+
+    inside: int = 0
+    total: int = 0
+    weak: int = 0
+    """Weakly identifiable, not counted."""
+    squares: float = 0.0
+    """Sum of squared errors in standard errors."""
+
+    def row(self, name: str) -> str:
+        """A row of the table: coverage with its 95 % confidence interval (Clopper-Pearson)."""
+        if self.total == 0:
+            return f"{name:20s}{'-':>8s}{'':16s}{'':8s}{self.weak:6d}"
+        interval = binomtest(self.inside, self.total).proportion_ci(0.95)
+        rms = np.sqrt(self.squares / self.total)
+        return (
+            f"{name:20s}{self.inside / self.total:8.1%}"
+            f"{f'{interval.low:.0%} to {interval.high:.0%}':>16s}{rms:8.2f}{self.weak:6d}"
+        )
+
+
+def coverage(
+    kind: str, sets: int, flights: int, seconds: float, seed: int = 1
+) -> dict[str, Count]:
+    """Fits all sets and counts, for each parameter, how many intervals contain the truth."""
+    rng = np.random.default_rng(seed)
+    counts: dict[str, Count] = {}
+    for _ in range(sets):
+        truth = draw(kind, flights, rng)
+        fit = identify.fit_vehicle(fly(truth, kind, seconds, rng), GUESS, threads=1)
+        for estimate in fit.estimates:
+            count = counts.setdefault(estimate.name, Count())
+            if not estimate.identified:
+                count.weak += 1
+                continue
+            error = estimate.value - truth.parameters[estimate.name]
+            error /= estimate.standard_error
+            count.total += 1
+            count.inside += abs(error) <= 1.96
+            count.squares += error**2
+    return counts
+
+
+def total(counts: dict[str, Count]) -> Count:
+    """The sum over all parameters."""
+    every = counts.values()
+    return Count(*(sum(getattr(c, n) for c in every) for n in ("inside", "total", "weak")),
+                 sum(c.squares for c in every))
+
+
+def main() -> None:
+    """Prints the coverage for both kinds of logs."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sets", type=int, default=100)
+    parser.add_argument("--flights", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--kind", choices=KINDS, nargs="*", default=list(KINDS))
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    for kind in args.kind:
+        counts = coverage(kind, args.sets, args.flights, args.seconds, args.seed)
+        print(f"\n{KINDS[kind]}: {args.sets} fits of {args.flights} flights of {args.seconds:g} s")
+        print(f"{'parameter':20s}{'coverage':>8s}{'95 % interval':>16s}{'RMS':>8s}{'weak':>6s}")
+        for name, count in counts.items():
+            print(count.row(name))
+        print(total(counts).row("all"))
+
+
+if __name__ == "__main__":
+    main()
