@@ -25,12 +25,18 @@ from scipy.stats import binomtest
 GUESS = pw.vehicles.load("crazyflie")
 PERIOD = 4e-3
 SUBSTEPS = 2
-POPULATION = 0.4
+POPULATION = 0.25
 """Standard deviation of the vehicles, in prior standard deviations."""
 SAG = 0.03
 """Standard deviation of the sag of the voltage of logs that did not record it."""
-GUST_TIME = 0.5
-"""s, correlation time of the disturbing force; over 1 s it acts as a constant one would."""
+GUST_TIME = 0.3
+"""s, correlation time of the disturbing force."""
+GUST_RATIO = 1.5
+"""Standard deviation of that force, relative to a constant one with this effect over 1 s."""
+CIRCLE_RATE, CIRCLE_RADIUS = 2.0, 0.6
+"""rad/s and m."""
+MAX_RATE = 10.0
+"""rad/s, of a vehicle under control."""
 POSE, IMU = "pose", "IMU"
 KINDS = {POSE: "poses, commands on another clock", IMU: "commands and IMU on one clock"}
 
@@ -93,43 +99,50 @@ def _of_rotors(field: str, vehicles: Sequence[pw.VehicleParameters]) -> Array:
 
 
 class _Pilots:
-    """Keep attitudes near level and positions near the start, with excitation."""
+    """Fly circles with additional excitation of attitude and thrust."""
 
-    def __init__(self, vehicles: Sequence[pw.VehicleParameters], rng: np.random.Generator) -> None:
+    def __init__(self, truth: Truth, rng: np.random.Generator) -> None:
+        vehicles = truth.individuals
+        self._vehicle = truth.vehicle
+        self._circles = rng.uniform(0.0, 2.0 * np.pi, (len(vehicles), 1))
         self._phases = rng.uniform(0.0, 2.0 * np.pi, (len(vehicles), 4, 4))
-        self._offset = vehicles[0].motor.speed_offset
         effects = [
             [
-                [
-                    r.thrust_coefficient,
-                    r.position[1] * r.thrust_coefficient,
-                    -r.position[0] * r.thrust_coefficient,
-                    -r.spin * r.torque_coefficient,
-                ]
+                [c, r.position[1] * c, -r.position[0] * c, -r.spin * r.torque_coefficient]
                 for r in v.rotors
+                for c in [r.thrust_coefficient]
             ]
             for v in vehicles
         ]
         self._inverse = np.linalg.inv(np.swapaxes(np.array(effects), 1, 2))
-        self._inertia = np.array([np.diag(np.array(v.body.inertia)) for v in vehicles])
         self._climb = np.zeros(len(vehicles))
 
     def duty(self, fleet: pw.Fleet, time: float) -> Array:
         """(n, N) for the present states."""
         waves = np.outer([2.3, 5.1, 9.7, 17.0], [1.0, 1.1, 0.9, 1.3]) * time
         excitation = np.sin(waves + self._phases).mean(axis=1)
+        angle = CIRCLE_RATE * time + self._circles
+        centre = CIRCLE_RADIUS * np.concatenate([np.sin(angle), -np.cos(angle)], axis=1)
+        speed = CIRCLE_RATE * CIRCLE_RADIUS * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+        drift = fleet.position[:, :2] - centre + fleet.velocity[:, :2] - speed
+        accelerate = -CIRCLE_RATE**2 * centre / 9.81 - 0.1 * np.clip(drift, -3.0, 3.0)
+        desired = np.stack([-accelerate[:, 1], accelerate[:, 0], 0.0 * self._climb], axis=1)
+        desired += 0.5 * excitation[:, :3]
         w, vector = fleet.attitude[:, :1], fleet.attitude[:, 1:]
-        drift = np.clip(fleet.position + fleet.velocity, -3.0, 3.0)
-        desired = 0.1 * drift[:, [1, 0, 2]] * [1.0, -1.0, 0.0] + 0.5 * excitation[:, :3]
         errors = 4.0 * (desired - 2.0 * np.sign(w) * vector) - fleet.body_rates
+        inertia = np.diag(np.array(self._vehicle.body.inertia))
+        torque = np.array([9.0, 9.0, 4.0]) * errors * inertia
+        blown = self._vehicle.rotor_drag.blow_back * fleet.velocity
+        torque[:, 0] -= blown[:, 1]
+        torque[:, 1] += blown[:, 0]
         self._climb -= PERIOD * np.clip(fleet.position[:, 2] + fleet.velocity[:, 2], -1.0, 1.0)
         climb = -4.0 * fleet.position[:, 2] - 4.0 * fleet.velocity[:, 2] + 3.0 * self._climb
-        torque = np.array([9.0, 9.0, 4.0]) * errors * self._inertia
         thrust = GUESS.body.mass * (9.81 + climb + 4.0 * excitation[:, 3])
         wrench = np.concatenate([thrust[:, np.newaxis], torque], axis=1)
         squares = np.einsum("nij,nj->ni", self._inverse, wrench)
+        offset = self._vehicle.motor.speed_offset
         speeds = np.sqrt(np.maximum(squares, 0.0)) / GUESS.motor.speed_max
-        return np.asarray(np.clip((speeds - self._offset) / (1.0 - self._offset), 0.05, 1.0))
+        return np.asarray(np.clip((speeds - offset) / (1.0 - offset), 0.05, 1.0))
 
 
 def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> list[Flight]:
@@ -140,7 +153,7 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
     fleet = pw.Fleet(truth.vehicle, n, dtype="float64", dt=step, noise=False, threads=1)
     trimmed = ("axis", "thrust_coefficient", "torque_coefficient")
     fleet.set_parameters({f"rotors.{field}": _of_rotors(field, vehicles) for field in trimmed})
-    pilots = _Pilots(vehicles, rng)
+    pilots = _Pilots(truth, rng)
     offset, inertia = truth.vehicle.motor.speed_offset, np.array(truth.vehicle.body.inertia)
     corrections = np.array([[b.offset, b.slope, b.sag] for b in truth.batteries])
     hover = np.array([hover_load(vehicle) for vehicle in vehicles])
@@ -149,7 +162,8 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
     fleet.reset(rotor_speeds=GUESS.motor.speed_max * (offset + (1.0 - offset) * duty))
     names = ("position", "velocity", "attitude", "body_rates", "specific_force", "duty")
     log: dict[str, list[Array]] = {name: [] for name in names}
-    gust = noise.push * rng.standard_normal((n, 3))
+    push = GUST_RATIO * noise.push if kind == POSE else 0.0
+    gust = push * rng.standard_normal((n, 3))
     decay = np.exp(-PERIOD / GUST_TIME)
     for row in range(rows):
         time = row * PERIOD
@@ -165,7 +179,7 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
         effects = np.stack([np.ones(n), np.full(n, settled), -load])
         ratio = 1.0 + np.sum(corrections.T * effects, axis=0)
         fleet.set_battery_voltage(GUESS.battery.nominal_voltage * ratio)
-        gust = decay * gust + noise.push * np.sqrt(1.0 - decay**2) * rng.standard_normal((n, 3))
+        gust = decay * gust + push * np.sqrt(1.0 - decay**2) * rng.standard_normal((n, 3))
         kick = noise.twist / np.sqrt(PERIOD) * rng.standard_normal((n, 3))
         fleet.set_external_wrench(
             GUESS.body.mass * gust, kick @ inertia
@@ -179,6 +193,15 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
         shape = recorded[name].shape
         recorded[name] = recorded[name] + getattr(noise, name) * rng.standard_normal(shape)
     return [_flight(recorded, k, kind) for k in range(n)]
+
+
+def flown(kind: str, flights: int, seconds: float, rng: np.random.Generator) -> tuple[Truth, list[Flight]]:
+    """Draws vehicles until the pilot keeps one under control in all its flights."""
+    while True:
+        truth = draw(kind, flights, rng)
+        logs = fly(truth, kind, seconds, rng)
+        if max(float(np.abs(log.body_rates).max()) for log in logs) < MAX_RATE:
+            return truth, logs
 
 
 def _flight(recorded: dict[str, Array], k: int, kind: str) -> Flight:
@@ -220,8 +243,8 @@ def coverage(
     rng = np.random.default_rng(seed)
     counts: dict[str, Count] = {}
     for _ in range(sets):
-        truth = draw(kind, flights, rng)
-        fit = identify.fit_vehicle(fly(truth, kind, seconds, rng), GUESS, threads=1)
+        truth, logs = flown(kind, flights, seconds, rng)
+        fit = identify.fit_vehicle(logs, GUESS, threads=1)
         for estimate in fit.estimates:
             count = counts.setdefault(estimate.name, Count())
             if not estimate.identified:
