@@ -22,8 +22,8 @@ _RATE_RATIOS = (0.3, 3.0)
 def flying_rows(grid: Flight, period: float, least: float = 2.0) -> tuple[int, int]:
     """Returns the first row and the one after the last of the longest time in the air.
 
-    Raises ValueError if that is shorter than `least` [s], steps exceed 0.05 s, or specific force or body
-    rates are implausible, as with wrong units or axes.
+    Raises ValueError if that is shorter than `least` [s], steps exceed 0.05 s, or specific force or
+    body rates are implausible, as with wrong units or axes.
     """
     if period > _MAX_STEP:
         raise ValueError(
