@@ -27,8 +27,8 @@ _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _VOLTAGES = {"V": 1.0, "mV": 1e-3}
 _DSHOT_ZERO, _DSHOT_RANGE = 48.0, 1999.0
 _PULSE_ZERO, _PULSE_RANGE = 1000.0, 1000.0
-_MIN_PULSE = 900.0
-"""us; an ESC's pulse is longer, a DShot command of a stopped motor is lower."""
+_MIN_PULSE, _MAX_PULSE = 900.0, 2000.0
+"""us; DShot's commands are lower for an idling motor, and up to 2047."""
 _MAX_VOLTAGE = 75.0
 """V; decoders of 2025 and later write ten times the voltage for Betaflight 4.0 to 4.2."""
 
@@ -66,7 +66,7 @@ def columns(table: CsvTable) -> Columns:
     }
     offset = {}
     if motors:
-        zero, full = _motor_range(table, motors)
+        zero, full = _motor_range(table, motors, raw)
         offset["motors"], scale["motors"] = -zero, 1.0 / full
     voltage = names.get("vbatLatest", "")
     if voltage:
@@ -107,7 +107,7 @@ def _scale(
 
 
 def _raw_scales(file: Path) -> dict[str, float]:
-    """Returns the degrees/s and the g of a raw unit from the headers of a log."""
+    """Returns the degrees/s and the g of a raw unit, and the highest command, from the headers."""
     rows = csv.reader(_files.read_text(file, "headers of a blackbox log", ValueError).splitlines())
     headers = {row[0].strip(): row[1].strip() for row in rows if len(row) == 2}
     scales = {}
@@ -117,16 +117,31 @@ def _raw_scales(file: Path) -> dict[str, float]:
             scales["gyro_scale"] = float(struct.unpack("<f", bits)[0])
         if "acc_1G" in headers:
             scales["acc_1G"] = 1.0 / int(headers["acc_1G"])
-    except (ValueError, ZeroDivisionError, struct.error) as error:
-        raise ValueError(f"{file}: expected gyro_scale and acc_1G as numbers, {error}") from None
+        if "motorOutput" in headers:
+            scales["motorOutput"] = float(headers["motorOutput"].split(",")[1])
+    except (ValueError, ArithmeticError, IndexError, struct.error) as error:
+        raise ValueError(
+            f"{file}: expected numbers in gyro_scale, acc_1G and motorOutput, {error}"
+        ) from None
     return scales
 
 
-def _motor_range(table: CsvTable, motors: Sequence[str]) -> tuple[float, float]:
-    """Returns the value at rest and the range up to full power: of DShot, or of a pulse [us]."""
+def _motor_range(
+    table: CsvTable, motors: Sequence[str], raw: Mapping[str, float]
+) -> tuple[float, float]:
+    """Returns the value at rest and the range up to full power: of DShot, or of a pulse [us].
+
+    Raises ValueError if neither the headers nor an idling motor show which of them it is.
+    """
     lowest = float(np.min(table.stack(motors)))
-    is_dshot = lowest < _MIN_PULSE
-    return (_DSHOT_ZERO, _DSHOT_RANGE) if is_dshot else (_PULSE_ZERO, _PULSE_RANGE)
+    if lowest < _MIN_PULSE or raw.get("motorOutput", 0.0) > _MAX_PULSE:
+        return _DSHOT_ZERO, _DSHOT_RANGE
+    if "motorOutput" in raw:
+        return _PULSE_ZERO, _PULSE_RANGE
+    raise ValueError(
+        f"{table.path}: expected motors that idle below {_MIN_PULSE:g} at some time, as those of "
+        f"DShot do, got at least {lowest:g}; decode with --save-headers, which record the range"
+    )
 
 
 def _voltage_scale(table: CsvTable, name: str) -> float:

@@ -59,7 +59,7 @@ def in_rotor_order(flight: Flight, layout: Layout | None, vehicle: Vehicle) -> F
     if flight.duty.shape[1] == 0:
         return flight
     parameters = vehicles.load(vehicle)
-    if layout is None:
+    if layout is None or len(layout.spins) != flight.duty.shape[1]:
         raise ValueError(
             f"{flight.path}: expected positions of the {flight.duty.shape[1]} motors (PX4: "
             f"parameters CA_ROTOR*, Betaflight: four motors), found none; map the motors in the "

@@ -49,7 +49,7 @@ def _position(topic: Topic, invalid: list[Invalid]) -> Topic:
         ("xy_reset_counter", ("x", "y"), ("delta_xy[0]", "delta_xy[1]")),
         ("z_reset_counter", ("z",), ("delta_z",)),
     ):
-        for row in _resets(topic, POSITION, counter, steps, invalid):
+        for row in _resets(topic, POSITION, counter, (*fields, *steps), invalid):
             for field, step in zip(fields, steps, strict=True):
                 moved = topic[field].copy()
                 moved[row:] -= topic[step][row]
@@ -73,8 +73,11 @@ def _position(topic: Topic, invalid: list[Invalid]) -> Topic:
 def _attitude(topic: Topic, invalid: list[Invalid]) -> Topic:
     names = [f"q[{k}]" for k in range(4)]
     steps = [f"delta_q_reset[{k}]" for k in range(4)]
+    rows = list(_resets(topic, ATTITUDE, "quat_reset_counter", (*names, *steps), invalid))
+    if not rows:
+        return topic
     attitude = np.stack([topic[name] for name in names], axis=-1).astype(np.float64)
-    for row in _resets(topic, ATTITUDE, "quat_reset_counter", steps, invalid):
+    for row in rows:
         w, x, y, z = (float(topic[name][row]) for name in steps)
         left = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
         attitude[:row] = attitude[:row] @ left.T
@@ -82,12 +85,16 @@ def _attitude(topic: Topic, invalid: list[Invalid]) -> Topic:
 
 
 def _resets(
-    topic: Topic, name: str, counter: str, steps: Sequence[str], invalid: list[Invalid]
+    topic: Topic, name: str, counter: str, fields: Sequence[str], invalid: list[Invalid]
 ) -> Iterator[int]:
-    """Yields the rows that follow one reset; those that follow several are invalid."""
-    if counter not in topic or any(step not in topic for step in steps):
+    """Yields the rows that follow one reset; those that follow several are invalid.
+
+    fields: Fields without which the topic records no resets.
+    """
+    if any(field not in topic for field in (counter, *fields)):
         return
-    counts = np.diff(topic[counter].astype(np.uint8))  # modulo 256, as PX4 counts
+    with np.errstate(invalid="ignore"):
+        counts = np.diff(topic[counter].astype(np.uint8))  # modulo 256, as PX4 counts
     for before in np.flatnonzero(counts).tolist():
         if counts[before] == 1:
             yield before + 1

@@ -21,6 +21,7 @@ COMMANDS = "actuator_motors"
 OUTPUTS = "actuator_outputs"
 _MAV_TYPES = {2: 4, 13: 6, 14: 8}
 """Numbers of motors of MAVLink's multicopters."""
+_MAX_MOTORS = 12
 _QUAD_X_AIRFRAMES = range(4000, 5000)
 
 
@@ -57,21 +58,21 @@ def from_outputs(topics: Mapping[str, Topic], parameters: Parameters) -> Topic:
 
     Raises Unreadable if the log does not specify their number or range.
     """
-    count = _MAV_TYPES.get(int(parameters.get("MAV_TYPE", 0)))
-    if count is None:
-        raise Unreadable(
-            f"expected parameter MAV_TYPE to be one of {', '.join(map(str, _MAV_TYPES))}, "
-            f"got {parameters.get('MAV_TYPE')}"
-        )
     topic = topics[OUTPUTS]
+    count = _MAV_TYPES.get(int(parameters.get("MAV_TYPE", 0)), 0)
+    if count == 0 or f"output[{count - 1}]" not in topic:
+        raise Unreadable(
+            f"expected the outputs of a multicopter, with parameter MAV_TYPE one of "
+            f"{', '.join(map(str, _MAV_TYPES))}, got {parameters.get('MAV_TYPE')}"
+        )
     result = {"timestamp": topic["timestamp"]}
     for k in range(count):
         low, high = (_bound(parameters, bound, k + 1) for bound in ("MIN", "MAX"))
         width = topic[f"output[{k}]"].astype(np.float64)
-        if width.max() > high or (width.max() > 0.0 and width.max() < 0.5 * low):
+        if not (low < high and width.max() <= high and (width.max() > 0.5 * low)):
             raise Unreadable(
-                f"expected {OUTPUTS}:output[{k}] to be at most PWM_MAX = {high:g}, or 0, got up to "
-                f"{width.max():g}, which is no pulse width"
+                f"expected pulse widths up to {low:g} to {high:g} us in {OUTPUTS}:output[{k}], got "
+                f"up to {width.max():g}"
             )
         result[f"control[{k}]"] = np.maximum((width - low) / (high - low), 0.0)
     return result
@@ -100,7 +101,7 @@ def layout(parameters: Parameters) -> Layout | None:
     if count == 0:
         is_quad_x = int(parameters.get("SYS_AUTOSTART", 0)) in _QUAD_X_AIRFRAMES
         return PX4_QUAD_X if is_quad_x else None
-    rotors = [f"CA_ROTOR{k}_" for k in range(count)]
+    rotors = [f"CA_ROTOR{k}_" for k in range(min(count, _MAX_MOTORS))]
     if any(f"{rotor}{part}" not in parameters for rotor in rotors for part in ("PX", "PY", "KM")):
         return None
     # forward and right become forward and left; a positive moment coefficient is counter-clockwise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -53,7 +54,11 @@ def read(
         topics.setdefault(
             data.name if data.multi_id == 0 else f"{data.name}.{data.multi_id}", data.data
         )
-    parameters: dict[str, float] = log.initial_parameters
+    parameters = {
+        name: float(value)
+        for name, value in log.initial_parameters.items()
+        if isinstance(value, (int, float)) and math.isfinite(value)
+    }
     topics, invalid = _px4_estimates.corrected(_px4_motors.with_duty(topics, parameters))
     if columns is None:
         columns, topics = _known(path, topics, parameters)
