@@ -59,11 +59,12 @@ def from_outputs(topics: Mapping[str, Topic], parameters: Parameters) -> Topic:
     Raises Unreadable if the log does not specify their number or range.
     """
     topic = topics[OUTPUTS]
-    count = _MAV_TYPES.get(int(parameters.get("MAV_TYPE", 0)), 0)
+    kind = int(parameters.get("MAV_TYPE", 0))
+    count = _MAV_TYPES.get(kind, 0)
     if count == 0 or f"output[{count - 1}]" not in topic:
         raise Unreadable(
             f"expected the outputs of a multicopter, with parameter MAV_TYPE one of "
-            f"{', '.join(map(str, _MAV_TYPES))}, got {parameters.get('MAV_TYPE')}"
+            f"{', '.join(map(str, _MAV_TYPES))}, got {kind}"
         )
     result = {"timestamp": topic["timestamp"]}
     for k in range(count):
