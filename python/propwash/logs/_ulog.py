@@ -51,9 +51,8 @@ def read(
     log = _opened(path)
     topics: dict[str, Topic] = {}
     for data in sorted(log.data_list, key=lambda data: data.multi_id):
-        topics.setdefault(
-            data.name if data.multi_id == 0 else f"{data.name}.{data.multi_id}", data.data
-        )
+        name = f"{data.name}.{data.multi_id}" if data.name in topics else data.name
+        topics.setdefault(name, data.data)
     parameters = {
         name: float(value)
         for name, value in log.initial_parameters.items()
