@@ -52,7 +52,8 @@ def read(
     topics: dict[str, Topic] = {}
     for data in sorted(log.data_list, key=lambda data: data.multi_id):
         name = f"{data.name}.{data.multi_id}" if data.name in topics else data.name
-        topics.setdefault(name, data.data)
+        if "timestamp" in data.data:
+            topics.setdefault(name, data.data)
     parameters = {
         name: float(value)
         for name, value in log.initial_parameters.items()
