@@ -66,7 +66,7 @@ def test_spins_do_not_matter_for_the_order(flown: logs.Flight, tmp_path: Path) -
     reversed_spins = tuple(rotor.replace(spin=-rotor.spin) for rotor in vehicle.rotors)
     log = logs.read_log(path, vehicle=vehicle.replace(rotors=reversed_spins))
     assert log.duty == pytest.approx(flown.duty, abs=1e-5)
-    with pytest.raises(ValueError, match="spin unknown at .* match|match .* spin unknown at"):
+    with pytest.raises(ValueError, match=r"match .* spin unknown at"):
         logs.read_log(path, vehicle="hexacopter")
 
 
