@@ -75,10 +75,12 @@ class _Pilot:
         return np.clip(speeds, 0.15, 1.0)
 
 
-def simulated_flight(seconds: float, seed: int = 1) -> Flight:
-    """A flight of the true vehicle at 250 Hz, with one clock, white noise and no bias."""
+def simulated_flight(
+    seconds: float, seed: int = 1, vehicle: pw.VehicleParameters | None = None
+) -> Flight:
+    """A flight at 250 Hz, with one clock, white noise and no bias; by default true_vehicle()."""
     rng = np.random.default_rng(seed)
-    return noisy(clean_flight(seconds, rng), rng)
+    return noisy(clean_flight(seconds, rng, vehicle), rng)
 
 
 def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
@@ -97,9 +99,11 @@ def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
     )
 
 
-def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
-    """A flight of the true vehicle with random excitation and without noise."""
-    vehicle = true_vehicle()
+def clean_flight(
+    seconds: float, rng: np.random.Generator, vehicle: pw.VehicleParameters | None = None
+) -> Flight:
+    """A flight with random excitation and without noise."""
+    vehicle = vehicle or true_vehicle()
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
     time: Array = np.asarray(PERIOD * np.arange(round(seconds / PERIOD)), dtype=np.float64)

@@ -185,7 +185,7 @@ class Problem:
         indexed = [
             (parameter, k)
             for k, parameter in enumerate(self.free)
-            if rotates or parameter.name in free_parameters.FORCES
+            if rotates or parameter.name in (*free_parameters.FORCES, *free_parameters.FLOW)
         ]
         indexed += [
             (replace(catalogue[name], spread=_BALANCE_SPREAD), k)
