@@ -12,7 +12,7 @@ import pytest
 from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
 from msgspec import structs
 from propwash import _core, identify
-from propwash.identify._parameters import balance_signs, catalogue
+from propwash.identify._parameters import FLOW, balance_signs, catalogue
 from propwash.identify._problem import Problem, free_names, prepare
 from propwash.identify._open_loop import RECORDED, STEP, Flyer, Windows, commands, fly
 from propwash.vehicle.multicopter import Array
@@ -30,11 +30,15 @@ def log() -> identify.FlightLog:
 
 @pytest.fixture(scope="module")
 def problem(log: identify.FlightLog) -> Problem:
-    """Two logs, one without voltage, and a vehicle with nonzero drag."""
-    guess = pw.vehicles.load("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
+    """Two logs, one without voltage, and a vehicle with nonzero drag, close to the ground."""
+    guess = pw.vehicles.load("crazyflie").replace(
+        rotor_drag={"linear": (0.4, 0.4, 0.2)},
+        inflow={"axial": 2e-6, "translational": 8e-4},
+        ground_effect={"radius": 0.3, "height": -1.0},
+    )
     logs = [replace(log, voltage=None), log]
     models = [prepare(one, guess, NOISE, several=True) for one in logs]
-    return Problem(models, guess, free_names(logs, guess), threads=1)
+    return Problem(models, guess, [*free_names(logs, guess), *FLOW], threads=1)
 
 
 @pytest.fixture(scope="module")
