@@ -16,7 +16,7 @@ namespace {
 using Uav = pw::Multicopter<4>;
 const pw::Vec3<double> up{0.0, 0.0, 1.0};
 
-/// A rotor of untwisted blades with uniform inflow (Leishman 2006, eqs. 2.126, 3.30 and 3.51).
+/// A rotor of untwisted blades with uniform inflow (docs/model/inflow.md).
 struct BladeElementRotor {
   double radius = 0.12;                // m
   double slope_solidity = 5.7 * 0.11;  // lift slope times solidity

@@ -164,9 +164,11 @@ PROPWASH_FN ForceTorque<T> flow_wrench(const MulticopterModel<P, N, Shape>& mode
   const Vec3<T> up_B = rotate_inverse(state.attitude, Vec3<T>{zero, zero, T(constant<T>(1))});
   const T height = state.position.z - model.ground_height;
   ForceTorque<T> sum;
-  for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
+  // a plain loop over a copy: unrolled, it would slow down the general kernels of other vehicles
+  const SmallArray<T, N> speeds = state.rotor_speeds;
+  for (int i = 0; i < speeds.size(); ++i) {
     const auto& rotor = model.flow[i];
-    const T& speed = state.rotor_speeds[i];
+    const T& speed = speeds[i];
     const T in_still_air = signed_square(speed);
     const Vec3<T> hub_velocity_B = air_velocity_B + cross(state.body_rates, rotor.position_B);
     const T in_flow =
@@ -176,7 +178,7 @@ PROPWASH_FN ForceTorque<T> flow_wrench(const MulticopterModel<P, N, Shape>& mode
     const Vec3<T> thrust_B = model.rotors[i].force_B * (in_flow * factor - in_still_air);
     sum.force_B = sum.force_B + thrust_B;
     sum.torque_B = sum.torque_B + cross(rotor.position_B, thrust_B);
-  });
+  }
   return sum;
 }
 
