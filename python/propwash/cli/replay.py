@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
     check_folder(options.out)
     names: Counter[str] = Counter()
-    for number, flight in enumerate(read_logs(options)):
+    for number, flight in enumerate(read_logs(options, options.vehicle)):
         predictions = _predictions(flight, options)
         if number > 0:
             print()
@@ -80,4 +80,7 @@ def _predictions(flight: Flight, options: argparse.Namespace) -> list[identify.P
     period = first.flight.time[1] - first.flight.time[0]
     dense = period * np.arange(1, round(horizons[-1] / period) + 1)
     modes: tuple[Literal["measured"] | None, ...] = (None, "measured")
-    return [identify.predict(options.vehicle, flight, first.starts, dense, mode) for mode in modes]
+    return [
+        identify.predict(options.vehicle, flight, first.starts, dense, mode)
+        for mode in modes[: 1 + flight.has_pose]
+    ]

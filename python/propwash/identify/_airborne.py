@@ -11,6 +11,8 @@ _MIN_HEIGHT = 0.1
 _MEAN_DUTY = 0.25
 _OBSERVER_SETTLING = 1.0
 _MOTOR_SETTLING = 0.5
+_LANDING = 1.0
+"""s, before the motors stop, in a log without heights: the vehicle may touch the ground."""
 _MAX_STEP = 0.05
 _FORCE_IN_FLIGHT = (3.0, 30.0)
 _MAX_VOLTAGE_RATIO = 2.0
@@ -19,11 +21,11 @@ _MIN_ROTATION_RATE = 0.2
 _RATE_RATIOS = (0.3, 3.0)
 
 
-def flying_rows(grid: Flight, period: float) -> tuple[int, int]:
+def flying_rows(grid: Flight, period: float, least: float = 2.0) -> tuple[int, int]:
     """Returns the first row and the one after the last of the longest time in the air.
 
-    Raises ValueError if that is shorter than 2 s, steps exceed 0.05 s, or specific force or body
-    rates are implausible, as with wrong units or axes.
+    Raises ValueError if that is shorter than `least` [s], steps exceed 0.05 s, or specific force or
+    body rates are implausible, as with wrong units or axes.
     """
     if period > _MAX_STEP:
         raise ValueError(
@@ -43,10 +45,11 @@ def flying_rows(grid: Flight, period: float) -> tuple[int, int]:
     first, last = max(runs.tolist(), key=lambda run: run[1] - run[0], default=(0, 0))
     if grid.position is None:
         first += round(_OBSERVER_SETTLING / period)
+        last -= round(_LANDING / period)
     seconds = (last - first) * period
-    if seconds < 2.0:
+    if seconds < least:
         raise ValueError(
-            f"{grid.path}: expected at least 2 s in the air (a mean duty cycle above "
+            f"{grid.path}: expected at least {least:g} s in the air (a mean duty cycle above "
             f"{_MEAN_DUTY:.0%}"
             + ("" if grid.position is None else f", {_MIN_HEIGHT:g} m above the ground")
             + f"), got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s; "

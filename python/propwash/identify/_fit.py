@@ -41,6 +41,7 @@ _MAX_IDENTIFIED = 0.5
 _LAGS = 10
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
+_MAX_LOG_FACTOR = 1.5
 
 
 def fit_vehicle(
@@ -73,10 +74,7 @@ def fit_vehicle(
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, fraction)
     start = vehicles.load(guess)
-    if parameters is None:
-        names = free_names(flights, start)
-    else:
-        names = _names(parameters, flights, start)
+    names = _names(parameters, flights, start)
     grids = [gridded(flight, start).first(fraction) for flight in flights]
     bias = fit_bias([(grid.flight, grid.rows) for grid in grids], start)
     problem = _problem(grids, start, names, bias, battery_of(start), noise, scatter, threads)
@@ -170,8 +168,10 @@ def _check_finite(log: Flight) -> None:
 
 
 def _names(
-    parameters: Sequence[str], logs: Sequence[Flight], guess: VehicleParameters
+    parameters: Sequence[str] | None, logs: Sequence[Flight], guess: VehicleParameters
 ) -> list[str]:
+    if parameters is None:
+        return free_names(logs, guess)
     known = catalogue(guess)
     names = [parameters] if isinstance(parameters, str) else list(parameters)
     for k, name in enumerate(names):
@@ -194,6 +194,11 @@ def _bounds(problem: Problem) -> tuple[Array, Array]:
     for k, parameter in enumerate(problem.free):
         if parameter.name.startswith("balance"):
             low[k], high[k] = -_MAX_BALANCE_DEVIATION, _MAX_BALANCE_DEVIATION
+        if parameter.is_factor:
+            low[k], high[k] = (
+                -_MAX_LOG_FACTOR / parameter.spread,
+                _MAX_LOG_FACTOR / parameter.spread,
+            )
         if parameter.minimum is not None:
             distance = (parameter.read(problem.guess) - parameter.minimum) / parameter.spread
             low[k] = min(max(low[k], -distance), -1e-9)
