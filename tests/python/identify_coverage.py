@@ -17,7 +17,16 @@ import numpy as np
 import propwash as pw
 from propwash import identify
 from propwash.identify._log_battery import Battery, hover_load
-from propwash.identify._parameters import BALANCES, FORCES, FreeParameter, catalogue, changed
+from propwash.identify._parameters import (
+    BALANCES,
+    FORCES,
+    LAG,
+    ROTATION,
+    THRUST,
+    FreeParameter,
+    catalogue,
+    changed,
+)
 from propwash.logs import Flight
 from propwash.vehicle.multicopter import Array
 from scipy.stats import binomtest
@@ -64,9 +73,7 @@ def _drawn(parameter: FreeParameter, rng: np.random.Generator) -> float:
 def draw(kind: str, flights: int, rng: np.random.Generator) -> Truth:
     """Draws a vehicle and its flights, with what a kind of log identifies."""
     known, scatter = catalogue(GUESS), identify.Scatter()
-    drags = ("tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
-    of_poses = (*FORCES, *BALANCES, "blow_back")
-    names = [n for n in known if (n in of_poses if kind == POSE else n not in drags)]
+    names = (*FORCES, *BALANCES, "blow_back") if kind == POSE else (*THRUST, *LAG, *ROTATION)
     free = [known[name] for name in names]
     while True:
         vehicle = changed(GUESS, free, [_drawn(parameter, rng) for parameter in free])
@@ -92,10 +99,6 @@ def draw(kind: str, flights: int, rng: np.random.Generator) -> Truth:
             )
         )
     return Truth(vehicle, {p.name: p.read(vehicle) for p in free}, individuals, batteries)
-
-
-def _of_rotors(field: str, vehicles: Sequence[pw.VehicleParameters]) -> Array:
-    return np.array([[getattr(rotor, field) for rotor in v.rotors] for v in vehicles])
 
 
 class _Pilots:
@@ -152,7 +155,12 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
     step = PERIOD / SUBSTEPS
     fleet = pw.Fleet(truth.vehicle, n, dtype="float64", dt=step, noise=False, threads=1)
     trimmed = ("axis", "thrust_coefficient", "torque_coefficient")
-    fleet.set_parameters({f"rotors.{field}": _of_rotors(field, vehicles) for field in trimmed})
+    fleet.set_parameters(
+        {
+            f"rotors.{field}": [[getattr(rotor, field) for rotor in v.rotors] for v in vehicles]
+            for field in trimmed
+        }
+    )
     pilots = _Pilots(truth, rng)
     offset, inertia = truth.vehicle.motor.speed_offset, np.array(truth.vehicle.body.inertia)
     corrections = np.array([[b.offset, b.slope, b.sag] for b in truth.batteries])
@@ -244,7 +252,7 @@ def coverage(
     counts: dict[str, Count] = {}
     for _ in range(sets):
         truth, logs = flown(kind, flights, seconds, rng)
-        fit = identify.fit_vehicle(logs, GUESS, threads=1)
+        fit = identify.fit_vehicle(logs, GUESS, parameters=[*truth.parameters], threads=1)
         for estimate in fit.estimates:
             count = counts.setdefault(estimate.name, Count())
             if not estimate.identified:
@@ -270,7 +278,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--flights", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--seconds", type=float, default=7.0)
     parser.add_argument("--kind", choices=KINDS, nargs="*", default=list(KINDS))
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()

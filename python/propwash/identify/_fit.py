@@ -38,7 +38,10 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 _MAX_IDENTIFIED = 0.5
-_LAGS = 10
+_BLOCKS = 5
+"""Number of blocks of a flight of correlated windows, unless that makes them too short or long."""
+_BLOCK_LENGTHS = (1.0, 2.5)
+"""s; the shortest is the length of a window of forces."""
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
 _MAX_LOG_FACTOR = 1.5
@@ -277,26 +280,39 @@ def _solve(problem: Problem) -> _Solved:
 def _variances(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array:
     """Returns variances of the unknowns: the maximum of two estimates.
 
-    The sandwich estimate (Huber, White) allows for correlated consecutive windows (Newey and West
-    1987) but is too small for few windows. The other assumes white residuals.
+    The first assumes white residuals as large as the noise. The second is a sandwich estimate with
+    blocks of consecutive windows as clusters, so that the residuals of a block may be correlated
+    and of any size. The fit reduces the residuals of a block that it contains: the score of each
+    block is corrected to that of the estimate without the block (CR3; Bell and McCaffrey, Survey
+    Methodology 28, 2002), as else few blocks would result in too small errors.
     """
-    bread = np.eye(problem.size)
-    meat = np.eye(problem.size)
-    count = 0
-    for residuals, slopes in pieces:
-        square = 1.0 + residuals**2
-        bread += np.einsum("wmi,wm,wmj->ij", slopes, square**-1.5, slopes, optimize=True)
-        scores = np.einsum("wmi,wm->wi", slopes, residuals * square**-0.5)
-        count += len(scores)
-        lags = min(_LAGS, len(scores) // 4)
-        meat += scores.T @ scores
-        for lag in range(1, lags + 1):
-            cross = (1.0 - lag / (lags + 1.0)) * scores[lag:].T @ scores[:-lag]
-            meat += cross + cross.T
-    inverse = np.linalg.inv(bread)
-    small_sample = count / max(count - problem.size, 1)
-    sandwich = small_sample * inverse @ meat @ inverse
+    identity = np.eye(problem.size)
+    scores, curvatures = _by_block(problem, pieces)
+    inverse = np.linalg.inv(identity + curvatures.sum(axis=0))
+    left_out = np.linalg.solve(identity - curvatures @ inverse, scores[..., np.newaxis])[..., 0]
+    sandwich = inverse @ (identity + left_out.T @ left_out) @ inverse
     return np.asarray(np.maximum(np.diag(sandwich), np.diag(inverse)))
+
+
+def _by_block(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Returns gradients (B, unknowns) and Hessians of the cost, without prior, for each block."""
+    scores, curvatures = [], []
+    following = iter(pieces)
+    for log in problem.logs:
+        first, last = log.grid.rows
+        seconds = (last - first) * log.grid.period
+        count = max(1, round(seconds / np.clip(seconds / _BLOCKS, *_BLOCK_LENGTHS)))
+        score = np.zeros((count, problem.size))
+        curvature = np.zeros((count, problem.size, problem.size))
+        for residuals, slopes in (next(following) for _ in log.pieces):
+            square = 1.0 + residuals**2
+            for k, rows in enumerate(np.array_split(np.arange(len(residuals)), count)):
+                s, r, q = slopes[rows], residuals[rows], square[rows]
+                score[k] += np.einsum("wmi,wm->i", s, r * q**-0.5)
+                curvature[k] += np.einsum("wmi,wm,wmj->ij", s, q**-1.5, s, optimize=True)
+        scores.append(score)
+        curvatures.append(curvature)
+    return np.concatenate(scores), np.concatenate(curvatures)
 
 
 def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
