@@ -1,7 +1,8 @@
 """How often the stated 95 % intervals of an identification contain the truth, on simulated flights.
 
 Each set has its own vehicle, drawn around the guess, and a few flights with their own trims, drawn
-from `Scatter`, and the noise and disturbances of `Noise`. Prints the table of docs/identify.md:
+from `Scatter`, with the noise and the disturbances of `Noise`. Parameters that a kind of log does
+not identify are those of the guess. Prints the table of docs/identify.md:
 
     python tests/python/identify_coverage.py [--sets 100] [--flights 3] [--seconds 7]
 """
@@ -128,7 +129,7 @@ class _Pilots:
         centre = CIRCLE_RADIUS * np.concatenate([np.sin(angle), -np.cos(angle)], axis=1)
         speed = CIRCLE_RATE * CIRCLE_RADIUS * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
         drift = fleet.position[:, :2] - centre + fleet.velocity[:, :2] - speed
-        accelerate = -CIRCLE_RATE**2 * centre / 9.81 - 0.1 * np.clip(drift, -3.0, 3.0)
+        accelerate = -(CIRCLE_RATE**2) * centre / 9.81 - 0.1 * np.clip(drift, -3.0, 3.0)
         desired = np.stack([-accelerate[:, 1], accelerate[:, 0], 0.0 * self._climb], axis=1)
         desired += 0.5 * excitation[:, :3]
         w, vector = fleet.attitude[:, :1], fleet.attitude[:, 1:]
@@ -148,50 +149,59 @@ class _Pilots:
         return np.asarray(np.clip((speeds - offset) / (1.0 - offset), 0.05, 1.0))
 
 
-def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> list[Flight]:
-    """Simulates the flights of a vehicle in one fleet, and records them with noise."""
-    noise, vehicles = identify.Noise(), truth.individuals
-    n, rotors, rows = len(vehicles), len(GUESS.rotors), round(seconds / PERIOD)
-    step = PERIOD / SUBSTEPS
-    fleet = pw.Fleet(truth.vehicle, n, dtype="float64", dt=step, noise=False, threads=1)
-    trimmed = ("axis", "thrust_coefficient", "torque_coefficient")
+class _Supply:
+    """The voltages of the flights, as `identify.Battery` models them."""
+
+    def __init__(self, batteries: Sequence[Battery], load: Array) -> None:
+        self._numbers = np.array([[b.offset, b.slope, -b.sag] for b in batteries]).T
+        self._load = load - hover_load(GUESS)
+
+    def voltage(self, duty: Array, time: float) -> Array:
+        """(n,) V, after a period at duty cycles (n, N)."""
+        change = np.sum(duty**2, axis=1) - hover_load(GUESS) - self._load
+        self._load = self._load + (1.0 - np.exp(-PERIOD / 0.03)) * change
+        settled = np.full_like(self._load, 2.0 * -np.expm1(-time / 20.0))
+        effects = np.stack([np.ones_like(settled), settled, self._load])
+        ratio = 1.0 + np.sum(self._numbers * effects, axis=0)
+        return np.asarray(GUESS.battery.nominal_voltage * ratio)
+
+
+def _fleet(truth: Truth) -> pw.Fleet:
+    vehicles, step = truth.individuals, PERIOD / SUBSTEPS
+    fleet = pw.Fleet(truth.vehicle, len(vehicles), "float64", dt=step, noise=False, threads=1)
     fleet.set_parameters(
         {
             f"rotors.{field}": [[getattr(rotor, field) for rotor in v.rotors] for v in vehicles]
-            for field in trimmed
+            for field in ("axis", "thrust_coefficient", "torque_coefficient")
         }
     )
-    pilots = _Pilots(truth, rng)
+    return fleet
+
+
+def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> list[Flight]:
+    """Simulates the flights of a vehicle in one fleet, and records them with noise."""
+    noise, fleet, pilots = identify.Noise(), _fleet(truth), _Pilots(truth, rng)
+    n, rotors = len(truth.individuals), len(GUESS.rotors)
     offset, inertia = truth.vehicle.motor.speed_offset, np.array(truth.vehicle.body.inertia)
-    corrections = np.array([[b.offset, b.slope, b.sag] for b in truth.batteries])
-    hover = np.array([hover_load(vehicle) for vehicle in vehicles])
-    load = hover - hover_load(GUESS)
+    hover = np.array([hover_load(vehicle) for vehicle in truth.individuals])
+    supply = _Supply(truth.batteries, hover)
     duty = np.repeat(np.sqrt(hover / rotors)[:, np.newaxis], rotors, axis=1)
     fleet.reset(rotor_speeds=GUESS.motor.speed_max * (offset + (1.0 - offset) * duty))
-    names = ("position", "velocity", "attitude", "body_rates", "specific_force", "duty")
-    log: dict[str, list[Array]] = {name: [] for name in names}
+    states = ("position", "velocity", "attitude", "body_rates")
+    log: dict[str, list[Array]] = {name: [] for name in (*states, "specific_force", "duty")}
     push = GUST_RATIO * noise.push if kind == POSE else 0.0
-    gust = push * rng.standard_normal((n, 3))
-    decay = np.exp(-PERIOD / GUST_TIME)
-    for row in range(rows):
+    gust, decay = push * rng.standard_normal((n, 3)), np.exp(-PERIOD / GUST_TIME)
+    for row in range(round(seconds / PERIOD)):
         time = row * PERIOD
-        for name in names[:4]:
+        for name in states:
             log[name].append(np.array(getattr(fleet, name)))
         log["specific_force"].append(np.array(fleet.imu.specific_force))
         log["duty"].append(duty)
         after = pilots.duty(fleet, time)
-        load += (1.0 - np.exp(-PERIOD / 0.03)) * (
-            np.sum(duty**2, axis=1) - hover_load(GUESS) - load
-        )
-        settled = 2.0 * -np.expm1(-time / 20.0)
-        effects = np.stack([np.ones(n), np.full(n, settled), -load])
-        ratio = 1.0 + np.sum(corrections.T * effects, axis=0)
-        fleet.set_battery_voltage(GUESS.battery.nominal_voltage * ratio)
+        fleet.set_battery_voltage(supply.voltage(duty, time))
         gust = decay * gust + push * np.sqrt(1.0 - decay**2) * rng.standard_normal((n, 3))
         kick = noise.twist / np.sqrt(PERIOD) * rng.standard_normal((n, 3))
-        fleet.set_external_wrench(
-            GUESS.body.mass * gust, kick @ inertia
-        )
+        fleet.set_external_wrench(GUESS.body.mass * gust, kick @ inertia)
         held = 0.5 * (duty + after)
         command = GUESS.motor.speed_max * (offset + (1.0 - offset) * held)
         fleet.step(pw.RotorSpeeds(command), substeps=SUBSTEPS)
@@ -203,7 +213,9 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
     return [_flight(recorded, k, kind) for k in range(n)]
 
 
-def flown(kind: str, flights: int, seconds: float, rng: np.random.Generator) -> tuple[Truth, list[Flight]]:
+def flown(
+    kind: str, flights: int, seconds: float, rng: np.random.Generator
+) -> tuple[Truth, list[Flight]]:
     """Draws vehicles until the pilot keeps one under control in all its flights."""
     while True:
         truth = draw(kind, flights, rng)
@@ -244,9 +256,7 @@ class Count:
         )
 
 
-def coverage(
-    kind: str, sets: int, flights: int, seconds: float, seed: int = 1
-) -> dict[str, Count]:
+def coverage(kind: str, sets: int, flights: int, seconds: float, seed: int = 1) -> dict[str, Count]:
     """Fits all sets and counts, for each parameter, how many intervals contain the truth."""
     rng = np.random.default_rng(seed)
     counts: dict[str, Count] = {}
@@ -269,8 +279,12 @@ def coverage(
 def total(counts: dict[str, Count]) -> Count:
     """The sum over all parameters."""
     every = counts.values()
-    return Count(*(sum(getattr(c, n) for c in every) for n in ("inside", "total", "weak")),
-                 sum(c.squares for c in every))
+    return Count(
+        sum(c.inside for c in every),
+        sum(c.total for c in every),
+        sum(c.weak for c in every),
+        sum(c.squares for c in every),
+    )
 
 
 def main() -> None:
