@@ -50,6 +50,7 @@ def cell(scores: list[Score], model: str, quantity: str, horizon: float) -> str:
 
 
 def main() -> None:
+    """Prints a row for each variant."""
     logs = [read(name) for name in sys.argv[1:]]
     heads = [
         f"{quantity}, {horizon:g} s, {how}" for quantity, horizon in SHOWN for how in ("f", "c")

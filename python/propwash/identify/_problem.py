@@ -23,7 +23,7 @@ from propwash.identify._log_battery import Battery, hover_load
 from propwash.identify._open_loop import Flyer, fly
 from propwash.identify._parameters import BALANCES, FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, Torques
-from propwash.logs import Flight, can_observe, with_observed_motion
+from propwash.logs import Flight, can_observe, check_order, with_observed_motion
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -96,6 +96,7 @@ def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
             f"has {len(vehicle.rotors)} rotors; map the columns of each motor, or use another "
             f"vehicle"
         )
+    check_order(flight, vehicle)
 
 
 def gridded(flight: Flight, vehicle: VehicleParameters, least: float = 2.0) -> Grid:
