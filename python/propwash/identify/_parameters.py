@@ -223,12 +223,12 @@ def _of_flow(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
         ("inflow_translational", "inflow.translational", "N/(m/s)^2", 0.02 * thrust),
         ("ground_effect", "ground_effect.coefficient", "", 1.0),
     ):
-        read = partial(_read, *field.split("."))
-        yield FreeParameter(name, unit, spread, _offset(field), read, False, 0.0)
+        yield FreeParameter(name, unit, spread, _offset(field), partial(_read, field), False, 0.0)
 
 
-def _read(group: str, field: str, vehicle: VehicleParameters) -> float:
-    return float(getattr(getattr(vehicle, group), field))
+def _read(field: str, vehicle: VehicleParameters) -> float:
+    group, _, name = field.partition(".")
+    return float(getattr(getattr(vehicle, group), name))
 
 
 def _read_motor(field: str, vehicle: VehicleParameters) -> float:

@@ -300,9 +300,11 @@ class Problem:
 
 
 def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
-    """Returns the names of the parameters that are identifiable from these logs."""
+    """Returns the names of the parameters that are identifiable from these logs, without FLOW."""
     return [
-        name for name in free_parameters.catalogue(guess) if not unidentifiable(name, logs, guess)
+        name
+        for name in free_parameters.catalogue(guess)
+        if name not in free_parameters.FLOW and not unidentifiable(name, logs, guess)
     ]
 
 
@@ -314,7 +316,9 @@ def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) 
     if name in BALANCES:
         signs = free_parameters.balance_signs(guess, name.removeprefix("balance_"))
         return "" if signs.any() else "the rotors of the guess have no torque about this axis"
-    if name in free_parameters.FORCES:
+    if name == "ground_effect" and guess.ground_effect.radius == 0.0:
+        return "it is a factor in the guess, whose ground_effect.radius is 0"
+    if name in (*free_parameters.FORCES, *free_parameters.FLOW):
         if pose or name in free_parameters.THRUST:
             return ""
         return "expected a log with position, velocity and attitude"
