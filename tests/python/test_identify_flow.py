@@ -56,5 +56,5 @@ def test_they_are_fitted_on_request_only(log: identify.FlightLog) -> None:
 
 
 def test_ground_effect_needs_a_radius(log: identify.FlightLog) -> None:
-    with pytest.raises(pw.ParameterError, match=r"ground_effect\.radius is 0"):
+    with pytest.raises(pw.ParameterError, match=r"ground_effect\.radius > 0"):
         identify.fit_vehicle(log, true_vehicle(), parameters=["ground_effect"], threads=1)
