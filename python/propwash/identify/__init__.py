@@ -19,6 +19,7 @@ from propwash.identify._pieces import Noise, accelerometer_low_pass
 from propwash.identify._plots import allan_figure, errors_figure, replay_figure
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, predict
 from propwash.identify._problem import Scatter, usable
+from propwash.identify._report import report
 from propwash.identify._validation import Score, hold_out, leave_one_out, papers_model
 from propwash.identify._validation import table as score_table
 from propwash.logs import Columns, read_log
@@ -56,6 +57,7 @@ __all__ = [
     "predict",
     "read_log",
     "replay_figure",
+    "report",
     "score_table",
     "usable",
 ]

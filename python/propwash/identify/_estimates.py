@@ -19,6 +19,8 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 MAX_EVALUATIONS = 25
+BIN_EDGES = np.linspace(-5.0, 5.0, 41)
+"""Of `Whiteness.histogram`, in standard deviations of the assumed noise."""
 _HIGH_RMS = 5.0
 
 
@@ -40,6 +42,13 @@ class Estimate:
     at_bound: bool = False
     """Whether the value is at its minimum or 3 prior deviations (a balance: 1) from the guess."""
 
+    @property
+    def notes(self) -> list[str]:
+        """Why the value or its standard error may mislead; mostly empty."""
+        weak = "weakly identifiable: dominated by the prior"
+        bound = "at a bound: its minimum, or too far from the guess"
+        return [*([] if self.identified else [weak]), *([bound] if self.at_bound else [])]
+
 
 @dataclass(frozen=True)
 class Whiteness:
@@ -51,15 +60,33 @@ class Whiteness:
     """Number of residuals."""
     rms: float
     """1 if the assumed noise equals the noise of the log."""
-    autocorrelation: float
-    """At a lag of one sample within a window, averaged over windows."""
-    bound: float
-    """Limit of its absolute value, within which white residuals are with 95 % probability."""
+    autocorrelations: tuple[float, ...]
+    """At lags of 1, 2, ... samples within a window, averaged over windows."""
+    bounds: tuple[float, ...]
+    """Limits of their absolute values: each of white residuals is within with 95 % probability."""
+    histogram: tuple[int, ...]
+    """Numbers of residuals in 40 bins from -5 to 5; the others are outside."""
+
+    @property
+    def autocorrelation(self) -> float:
+        """At a lag of one sample."""
+        return self.autocorrelations[0]
+
+    @property
+    def bound(self) -> float:
+        """Limit of the absolute value of `autocorrelation`."""
+        return self.bounds[0]
 
     @property
     def is_white(self) -> bool:
-        """Whether the autocorrelation is within the bound."""
+        """Whether the autocorrelation at a lag of one sample is within the bound."""
         return abs(self.autocorrelation) <= self.bound
+
+    @property
+    def notes(self) -> list[str]:
+        """What residuals far above the assumed noise suggest; mostly empty."""
+        advice = "check the order of the motors, units and frames of the log, and the guess"
+        return [f"far above the assumed noise: {advice}"] if self.rms > _HIGH_RMS else []
 
 
 @dataclass(frozen=True)
@@ -131,22 +158,25 @@ class Identified:
         names = ", ".join(one.name for one in self.estimates)
         raise KeyError(f"{name!r}: expected one of {names}")
 
+    @property
+    def notes(self) -> list[str]:
+        """Why the whole result may mislead; mostly empty."""
+        if self.converged:
+            return []
+        return [
+            f"the search did not converge within {MAX_EVALUATIONS} evaluations: use a better guess "
+            f"or fewer parameters"
+        ]
+
     def table(self) -> str:
         """Returns estimates, standard errors and whiteness as text."""
         lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
         for e in self.estimates:
-            note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
-            if e.at_bound:
-                note += "   (at a bound: its minimum, or too far from the guess)"
             lines.append(
                 f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
-                + note
+                + "".join(f"   ({note})" for note in e.notes)
             )
-        if not self.converged:
-            lines.append(
-                f"the search did not converge within {MAX_EVALUATIONS} evaluations: use a better "
-                f"guess or fewer parameters"
-            )
+        lines += self.notes
         bias = zip("xyz", self.bias.value, self.bias.standard_error, strict=True)
         for axis, value, error in bias:
             name = f"accelerometer bias {axis}"
@@ -158,11 +188,7 @@ class Identified:
                 f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
                 f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
             )
-            if w.rms > _HIGH_RMS:
-                lines.append(
-                    "  far above the assumed noise: check the order of the motors, units and "
-                    "frames of the log, and the guess"
-                )
+            lines += [f"  {note}" for note in w.notes]
         return "\n".join(lines)
 
     def to_toml(self) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from propwash._checks import ParameterError, require_scipy
 from propwash.identify._bias import AccelerometerBias, fit_bias
 from propwash.identify._estimates import (
+    BIN_EDGES,
     MAX_EVALUATIONS,
     Estimate,
     Identified,
@@ -39,6 +40,7 @@ Array = NDArray[np.float64]
 
 _MAX_IDENTIFIED = 0.5
 _LAGS = 10
+_MAX_LAG = 20
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
 
@@ -302,18 +304,28 @@ def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[
         kinds.setdefault(kind, []).append((residuals, piece.series_length))
     found = []
     for kind, parts in kinds.items():
-        product = power = 0.0
-        pairs = 0
-        for residuals, length in parts:
-            series = residuals.reshape(len(residuals), -1, length)
-            product += float(np.sum(series[..., 1:] * series[..., :-1]))
-            power += float(np.sum(0.5 * (series[..., 1:] ** 2 + series[..., :-1] ** 2)))
-            pairs += series[..., 1:].size
+        series = [r.reshape(len(r), -1, length) for r, length in parts]
         values = np.concatenate([r.ravel() for r, _ in parts])
+        lags = range(1, min(_MAX_LAG + 1, max(length for _, length in parts)))
+        correlations, bounds = zip(*(_autocorrelation(series, lag) for lag in lags), strict=True)
+        histogram = np.histogram(values, BIN_EDGES)[0]
         rms = float(np.sqrt(np.mean(values**2)))
-        bound = 1.96 / np.sqrt(pairs)
-        found.append(Whiteness(kind, values.size, rms, product / power, float(bound)))
+        found.append(
+            Whiteness(kind, values.size, rms, correlations, bounds, tuple(histogram.tolist()))
+        )
     return found
+
+
+def _autocorrelation(series: Sequence[Array], lag: int) -> tuple[float, float]:
+    """Returns the autocorrelation along the last axes, and its bound for white residuals."""
+    product = power = 0.0
+    pairs = 0
+    for one in series:
+        late, early = one[..., lag:], one[..., :-lag]
+        product += float(np.sum(late * early))
+        power += float(np.sum(0.5 * (late**2 + early**2)))
+        pairs += late.size
+    return product / power, float(1.96 / np.sqrt(pairs))
 
 
 def _estimate(
