@@ -22,8 +22,6 @@ from propwash.viz.figures import require_matplotlib
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLE = {"font.size": 8, "svg.fonttype": "path", "svg.hashsalt": "propwash"}
-"""Of the figures: equal results give equal files."""
 _TRIM_UNITS = {"relative": ("%", 100.0), "rad": ("mrad", 1000.0)}
 _PAGE = Template("""\
 <!DOCTYPE html>
@@ -35,7 +33,7 @@ _PAGE = Template("""\
 <meta name="viewport" content="width=device-width">
 <title>$title</title>
 <style>
-@page { size: A4; margin: 8mm; }
+@page { size: A4; margin: 7mm; }
 body { font: 13px/1.3 sans-serif; max-width: 1040px; margin: 1em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.1em; margin: 0.7em 0 0.2em; border-bottom: 1px solid #999; }
@@ -46,9 +44,9 @@ table { border-collapse: collapse; font-size: 0.92em; font-variant-numeric: tabu
 th, td { padding: 0 0.8em 0 0; text-align: right; vertical-align: bottom; }
 th { border-bottom: 1px solid #ccc; font-weight: 600; }
 td { white-space: nowrap; }
-th:first-child, td:first-child, .text { text-align: left; }
+th:first-child, td:first-child, .contents, .unit, .notes { text-align: left; }
 .file td:first-child { min-width: 14em; }
-.file td:first-child, td.text { white-space: normal; overflow-wrap: anywhere; }
+.file td:first-child, td.notes { white-space: normal; overflow-wrap: anywhere; }
 img { width: 100%; display: block; }
 .note { color: #555; font-size: 0.9em; }
 .warning { color: #a00; font-weight: 600; }
@@ -79,15 +77,16 @@ def report(
     scores: from `identify.leave_one_out` or `identify.hold_out`, for a section on validation.
     command: text that states how the fit was made.
 
-    Raises ImportError without matplotlib, TypeError for another type of `found`, OSError if the file
-    cannot be written.
+    Raises ImportError without matplotlib, TypeError for another type of `found`, OSError if the
+    file cannot be written.
     """
     if not isinstance(found, Identified):
         raise TypeError(f"found: expected the result of fit_vehicle(), got {found!r:.100}")
     require_matplotlib()
     from matplotlib import rc_context
 
-    with rc_context(_STYLE):
+    # equal results give equal files
+    with rc_context({"font.size": 8, "svg.fonttype": "path", "svg.hashsalt": "propwash"}):
         sections = [
             _head(found, command),
             _logs(found.logs),
@@ -132,9 +131,9 @@ def _logs(logs: Sequence[LogEstimate]) -> str:
             cells += ["", ""] if b is None else [f"{1.0 + b.offset:.3f}", f"{b.slope:+.4f}"]
         rows.append(cells)
     note = (
-        "Deviations of one flight from the vehicle, with standard errors; in brackets: dominated by "
-        "the scatter that is assumed between flights. Voltage: effective one of the recorded one, or "
-        "of the nominal one in logs without voltage. One clock: torques and lags are identifiable."
+        "Deviations of one flight from the vehicle, with standard errors; in brackets: dominated "
+        "by the scatter that is assumed between flights. Voltage: the effective one, relative to "
+        "the recorded or else the nominal one. One clock: of commands and motion."
     )
     return f"<h2>Logs</h2>\n{_table(head, rows, 'file')}\n{_note(note)}"
 
@@ -174,8 +173,8 @@ def _parameters(found: Identified) -> str:
     ]
     if found.battery is not None and any(log.flight.voltage is None for log in found.logs):
         notes.append(
-            f"Sag of the voltage in logs without voltage: {found.battery.sag:.3f} of the nominal one "
-            f"for each rotor at full duty cycle."
+            f"Sag in logs without voltage: {found.battery.sag:.3f} of the nominal one for each "
+            f"rotor at full duty cycle."
         )
     image = _figure(figures.estimates_figure(found.estimates), "estimates with 95 % intervals")
     below = "\n".join(_note(note) for note in notes)
@@ -198,9 +197,9 @@ def _residuals(found: Identified) -> str:
         numbers = [str(w.residuals), f"{w.rms:.3g}", f"{w.autocorrelation:+.3f}", f"{w.bound:.3f}"]
         rows.append([w.kind, *numbers, verdict])
     note = (
-        "Differences between predicted and measured in the windows of the fit, divided by the "
-        "assumed noise. RMS 1: as large as assumed. White: the parameters leave nothing to explain; "
-        "those of real flights rarely are. Outside: beyond the limits of the histogram."
+        "Differences between predicted and measured in the windows of the fit, in standard "
+        "deviations of the assumed noise. White: the model explains all but noise; residuals of "
+        "real flights are not. Outside: not in the histogram. Dashed: bounds of white residuals."
     )
     image = _figure(
         figures.residuals_figure(found.whiteness), "distribution and autocorrelation of residuals"
@@ -211,10 +210,10 @@ def _residuals(found: Identified) -> str:
 def _predictions(logs: Iterable[LogEstimate]) -> str:
     """Returns a figure of predicted and measured signals for each log."""
     note = (
-        "Thin: measured. Thick: predicted from the measured state at the beginning of each segment, "
-        "then from the commands alone, with the trims and the battery of the log; position and "
-        "specific force 1 s ahead also with the measured attitude. The logs were fitted: these "
-        "are not errors on new data. Traces: the middle of the log; numbers: all of its windows."
+        "Thin: measured, in the middle of the log. Thick: predicted from the measured state at the "
+        "start of each segment by the commands alone, with the trims and the battery of the log; "
+        "1 s ahead also with the measured attitude. The numbers are of the whole log. It was "
+        "fitted: errors on new data are larger."
     )
     parts = ["<h2>Predicted and measured</h2>", _note(note)]
     for log in logs:
@@ -236,13 +235,12 @@ def _note(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "numbers") -> str:
-    """Returns a table; columns with the heads of texts are aligned to the left."""
-    texts = [k for k, name in enumerate(head) if name in ("contents", "unit", "notes")]
+    """Returns a table; a cell's class is the head of its column, if that is one word."""
 
     def row(cells: Sequence[str], tag: str) -> str:
-        kinds = [' class="text"' if k in texts else "" for k in range(len(cells))]
         return "".join(
-            f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
+            f'<{tag} class="{name if name.isalpha() else "value"}">{escape(cell)}</{tag}>'
+            for name, cell in zip(head, cells, strict=True)
         )
 
     lines = [f"<tr>{row(head, 'th')}</tr>", *(f"<tr>{row(cells, 'td')}</tr>" for cells in rows)]

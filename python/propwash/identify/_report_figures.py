@@ -74,7 +74,7 @@ def _intervals(axes: Axes, group: Sequence[Estimate], relative: bool) -> None:
 
 def residuals_figure(whiteness: Sequence[Whiteness]) -> Figure:
     """Distribution and autocorrelation of the whitened residuals, for each type of window."""
-    figure = new_figure(WIDTH, 3.2)
+    figure = new_figure(WIDTH, 3.0)
     centres = 0.5 * (BIN_EDGES[1:] + BIN_EDGES[:-1])
     width = BIN_EDGES[1] - BIN_EDGES[0]
     normal = np.exp(-0.5 * centres**2) / np.sqrt(2.0 * np.pi)
@@ -104,7 +104,7 @@ def residuals_figure(whiteness: Sequence[Whiteness]) -> Figure:
 def prediction_figure(estimate: LogEstimate) -> Figure:
     """Measured and predicted signals in the middle of one log, and the errors of all windows."""
     panels = list(_panels(estimate))
-    figure = new_figure(WIDTH, 1.9)
+    figure = new_figure(WIDTH, 1.75)
     grid = figure.subplots(1, len(panels), squeeze=False)
     for axes, (quantity, shown, errors) in zip(grid[0], panels, strict=True):
         horizon = float(shown.horizons[-1])
@@ -114,7 +114,7 @@ def prediction_figure(estimate: LogEstimate) -> Figure:
         axes.set_title(
             f"{quantity} {horizon:.2g} s ahead: median {median:.2g}, 90 % {high:.2g} "
             f"{UNITS[quantity]}",
-            fontsize=8,
+            fontsize=7,
         )
     return figure
 
