@@ -169,7 +169,7 @@ def scores_figure(scores: Sequence[Score]) -> Figure:
             axes.plot(ahead, [s.percentile_90 for s in shown], ".--", color=f"C{k}", ms=3)
         axes.set_yscale("log")
         labelled(axes, "", "time ahead [s]", f"error [{unit}]")
-        axes.set_title(quantity, fontsize=8)
+        axes.set_title(quantity.replace(", ", "\n"), fontsize=8)
     for axes in grid.ravel()[len(quantities) :]:
         axes.set_visible(False)
     handles, names = grid[0, 0].get_legend_handles_labels()

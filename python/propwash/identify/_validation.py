@@ -283,6 +283,6 @@ def table(scores: Sequence[Score]) -> str:
     head, *rows = table_rows(scores)
     units = ["", "", *["median / 90 %"] * (len(head) - 2)]
     return "\n".join(
-        f"{name:48s}{ahead:>8s}" + "".join(f"{cell:>20s}" for cell in cells)
+        f"{name:52s}{ahead:>8s}" + "".join(f"{cell:>20s}" for cell in cells)
         for name, ahead, *cells in (head, units, *rows)
     )
