@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from propwash._files import written_whole
 from propwash.identify._bias import AccelerometerBias
 from propwash.identify._log_battery import Battery
+from propwash.identify._whiteness import Whiteness
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -19,9 +20,6 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 MAX_EVALUATIONS = 25
-BIN_EDGES = np.linspace(-5.0, 5.0, 41)
-"""Of `Whiteness.histogram`, in standard deviations of the assumed noise."""
-_HIGH_RMS = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,45 +47,6 @@ class Estimate:
         weak = "weakly identifiable: dominated by the prior"
         bound = "at a bound: its minimum, or too far from the guess"
         return [*([] if self.identified else [weak]), *([bound] if self.at_bound else [])]
-
-
-@dataclass(frozen=True)
-class Whiteness:
-    """Whiteness test of the residuals of one type of window."""
-
-    kind: str
-    """"forces", "torques" or "rates"."""
-    residuals: int
-    """Number of residuals."""
-    rms: float
-    """1 if the assumed noise equals the noise of the log."""
-    autocorrelations: tuple[float, ...]
-    """At lags of 1, 2, ... samples within a window, averaged over windows."""
-    bounds: tuple[float, ...]
-    """Limits of their absolute values: each of white residuals is within with 95 % probability."""
-    histogram: tuple[int, ...]
-    """Numbers of residuals in 40 bins from -5 to 5; the others are outside."""
-
-    @property
-    def autocorrelation(self) -> float:
-        """At a lag of one sample."""
-        return self.autocorrelations[0]
-
-    @property
-    def bound(self) -> float:
-        """Limit of the absolute value of `autocorrelation`."""
-        return self.bounds[0]
-
-    @property
-    def is_white(self) -> bool:
-        """Whether the autocorrelation at a lag of one sample is within the bound."""
-        return abs(self.autocorrelation) <= self.bound
-
-    @property
-    def notes(self) -> list[str]:
-        """What residuals far above the assumed noise suggest; mostly empty."""
-        advice = "check the order of the motors, units and frames of the log, and the guess"
-        return [f"far above the assumed noise: {advice}"] if self.rms > _HIGH_RMS else []
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from propwash._checks import ParameterError, require_scipy
 from propwash.identify._bias import AccelerometerBias, fit_bias
 from propwash.identify._estimates import (
-    BIN_EDGES,
     MAX_EVALUATIONS,
     Estimate,
     Identified,
     LogEstimate,
-    Whiteness,
 )
 from propwash.identify._log_battery import Battery
 from propwash.identify._parameters import FreeParameter, catalogue
@@ -32,6 +30,7 @@ from propwash.identify._problem import (
     log_model,
     unidentifiable,
 )
+from propwash.identify._whiteness import Whiteness, whiteness_of
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -40,7 +39,6 @@ Array = NDArray[np.float64]
 
 _MAX_IDENTIFIED = 0.5
 _LAGS = 10
-_MAX_LAG = 20
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
 _MAX_LOG_FACTOR = 1.5
@@ -307,30 +305,7 @@ def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[
     for piece, (residuals, _) in zip(windows, pieces, strict=True):
         kind = type(piece).__name__.lower()
         kinds.setdefault(kind, []).append((residuals, piece.series_length))
-    found = []
-    for kind, parts in kinds.items():
-        series = [r.reshape(len(r), -1, length) for r, length in parts]
-        values = np.concatenate([r.ravel() for r, _ in parts])
-        lags = range(1, min(_MAX_LAG + 1, max(length for _, length in parts)))
-        correlations, bounds = zip(*(_autocorrelation(series, lag) for lag in lags), strict=True)
-        histogram = np.histogram(values, BIN_EDGES)[0]
-        rms = float(np.sqrt(np.mean(values**2)))
-        found.append(
-            Whiteness(kind, values.size, rms, correlations, bounds, tuple(histogram.tolist()))
-        )
-    return found
-
-
-def _autocorrelation(series: Sequence[Array], lag: int) -> tuple[float, float]:
-    """Returns the autocorrelation along the last axes, and its bound for white residuals."""
-    product = power = 0.0
-    pairs = 0
-    for one in series:
-        late, early = one[..., lag:], one[..., :-lag]
-        product += float(np.sum(late * early))
-        power += float(np.sum(0.5 * (late**2 + early**2)))
-        pairs += late.size
-    return product / power, float(1.96 / np.sqrt(pairs))
+    return [whiteness_of(kind, parts) for kind, parts in kinds.items()]
 
 
 def _estimate(

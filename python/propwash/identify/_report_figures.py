@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.identify._bias import AccelerometerBias
-from propwash.identify._estimates import BIN_EDGES, Estimate, LogEstimate, Whiteness
+from propwash.identify._estimates import Estimate, LogEstimate
 from propwash.identify._plots import traces
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, predict
+from propwash.identify._whiteness import BIN_EDGES, Whiteness
 from propwash.viz.figures import labelled, new_figure
 
 if TYPE_CHECKING:
