@@ -217,7 +217,7 @@ class Problem:
         The others have their values in the log's simulation, but no derivatives: with commands of
         another clock, lags and moments of inertia would absorb the delays of the radio.
         """
-        known = (*free_parameters.FORCES, *BALANCES, "blow_back")
+        known = (*free_parameters.FORCES, *free_parameters.FLOW, *BALANCES, "blow_back")
         rotates = self.logs[number].has_rotation
         common = [k for k, p in enumerate(self.free) if rotates or p.name in known]
         return [*common, *self.trims[number]]
