@@ -45,7 +45,7 @@ th, td { padding: 0 0.8em 0 0; text-align: right; vertical-align: bottom; }
 th { border-bottom: 1px solid #ccc; font-weight: 600; }
 td { white-space: nowrap; }
 th:first-child, td:first-child, .contents, .unit, .notes { text-align: left; }
-.file td:first-child { min-width: 14em; }
+.file td:first-child { min-width: 20em; }
 .file td:first-child, td.notes { white-space: normal; overflow-wrap: anywhere; }
 img { width: 100%; display: block; }
 .note { color: #555; font-size: 0.9em; }

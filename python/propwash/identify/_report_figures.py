@@ -38,35 +38,50 @@ _EVERY = 0.1
 
 
 def estimates_figure(estimates: Sequence[Estimate]) -> Figure:
-    """Estimates with 95 % intervals, as changes of the guess; from a guess of 0 in their units."""
-    groups: dict[str, list[Estimate]] = {}
-    for e in estimates:
-        absolute = f"change [{e.unit or '1'}]"
-        groups.setdefault("change from the guess [%]" if e.guess != 0.0 else absolute, []).append(e)
-    sizes = [len(group) for group in groups.values()]
+    """Changes from the guess with 95 % intervals: in per cent, or in standard errors if it is 0."""
+    factors = [e for e in estimates if e.guess != 0.0]
+    offsets = [e for e in estimates if e.guess == 0.0]
+    groups = [
+        (group, scale, label)
+        for group, scale, label in (
+            (factors, [100.0 / abs(e.guess) for e in factors], "change from the guess [%]"),
+            (
+                offsets,
+                [1.0 / e.standard_error for e in offsets],
+                "change from a guess of 0 [standard errors]",
+            ),
+        )
+        if group
+    ]
+    sizes = [len(group) for group, _, _ in groups]
     figure = new_figure(0.48 * WIDTH, 0.17 * sum(sizes) + 0.42 * len(sizes) + 0.1)
     panels = figure.subplots(
         len(sizes), 1, squeeze=False, gridspec_kw={"height_ratios": [k + 0.6 for k in sizes]}
     )
-    for axes, (label, group) in zip(panels[:, 0], groups.items(), strict=True):
-        _intervals(axes, group, relative="%" in label)
+    for axes, (group, scale, label) in zip(panels[:, 0], groups, strict=True):
+        _intervals(axes, group, scale)
         axes.set_xlabel(label, fontsize=8)
     return figure
 
 
-def _intervals(axes: Axes, group: Sequence[Estimate], relative: bool) -> None:
-    for row, e in enumerate(group):
-        scale = 100.0 / abs(e.guess) if relative else 1.0
+def _intervals(axes: Axes, group: Sequence[Estimate], scales: Sequence[float]) -> None:
+    shown = [0.0]
+    for row, (e, scale) in enumerate(zip(group, scales, strict=True)):
+        change, half = scale * (e.value - e.guess), scale * INTERVAL * e.standard_error
+        shown += [change - half, change, change + half] if e.identified else [change]
         axes.errorbar(
-            scale * (e.value - e.guess),
+            change,
             row,
-            xerr=scale * INTERVAL * e.standard_error,
+            xerr=half,
             fmt="s" if e.at_bound else "o",
             color="tab:red" if e.at_bound else "tab:blue" if e.identified else "0.6",
             ms=4,
             lw=1.2,
         )
     axes.axvline(0.0, color="0.4", lw=0.8)
+    if max(shown) > min(shown):  # wide intervals of the others may leave the figure
+        margin = 0.05 * (max(shown) - min(shown))
+        axes.set_xlim(min(shown) - margin, max(shown) + margin)
     axes.set_yticks(range(len(group)), [e.name for e in group], fontsize=8)
     axes.set_ylim(len(group) - 0.4, -0.6)
     axes.tick_params(axis="x", labelsize=7)
