@@ -27,9 +27,7 @@ def log() -> identify.FlightLog:
 
 
 @pytest.mark.parametrize("synchronous", [True, False], ids=["poses and rates", "poses"])
-def test_coefficients_are_recovered_from_poses(
-    log: identify.FlightLog, synchronous: bool
-) -> None:
+def test_coefficients_are_recovered_from_poses(log: identify.FlightLog, synchronous: bool) -> None:
     guess = true_vehicle().replace(
         motor={"speed_offset": 0.0}, ground_effect={"radius": 0.023, "height": -0.1}
     )

@@ -148,9 +148,7 @@ class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):
     table = "ground_effect"
 
     radius: Annotated[float, Field("m", "of the rotors; 0: no ground effect")] = 0.0
-    coefficient: Annotated[
-        float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")
-    ] = 1.0
+    coefficient: Annotated[float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")] = 1.0
     height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
 
 
