@@ -215,6 +215,28 @@ inline void check_attitude(const ImuParameters<double>& imu, Violations& violati
   violations.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
 }
 
+/// Checks the battery circuit: without cells it is off, and its parameters have no effect.
+inline void check_battery(const VehicleParameters& vehicle, Violations& violations) {
+  const auto& battery = vehicle.battery;
+  const auto require = [&](bool holds, const char* name, double value, const std::string& expected) {
+    if (!holds) violations.add(std::string("battery.") + name, value, expected);
+  };
+  const double cells = battery.cells;
+  require(is_finite(cells) && cells >= 0.0 && std::floor(cells) == cells, "cells", cells,
+          "a whole number >= 0");
+  const bool is_on = is_nan(cells) || cells > 0.0;
+  const auto is_off = [&](double x) { return !is_on && is_finite(x) && x >= 0.0; };
+  require(is_off(battery.full_voltage) || is_within(battery.full_voltage, 4.0, 4.5), "full_voltage",
+          battery.full_voltage, "4 to 4.5 V, 4.2 for lithium polymer");
+  require(is_off(battery.efficiency) || is_within(battery.efficiency, 0.01, 1.0), "efficiency",
+          battery.efficiency, "0.01 to 1");
+  if (!is_on) return;
+  const std::string with = ", as battery.cells = " + formatted(cells);
+  require(battery.capacity > 0.0, "capacity", battery.capacity, "a value > 0 A h" + with);
+  require(is_within(battery.nominal_voltage, 2.0 * cells, 5.0 * cells), "nominal_voltage",
+          battery.nominal_voltage, "2 to 5 V for each cell" + with);
+}
+
 inline Violations violations_of(const ImuParameters<double>& imu) {
   Violations violations;
   check_fields(fields(imu), violations);
@@ -232,6 +254,7 @@ inline Violations violations_of(const VehicleParameters& vehicle) {
   check_rotors(vehicle, violations);
   check_speeds(vehicle.motor, violations);
   check_drag(vehicle.drag, violations);
+  check_battery(vehicle, violations);
   check_attitude(vehicle.imu, violations);
   if (!violations.empty()) return violations;
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
@@ -290,6 +313,17 @@ inline void validate_allocation(const VehicleParameters& vehicle) {
 }
 
 namespace detail {
+
+/// Refuses to set the voltage of a vehicle with a battery circuit, or the charge of one without.
+[[noreturn]] inline void refuse_battery(const VehicleParameters& vehicle) {
+  const std::string cells = "battery.cells = " + formatted(vehicle.battery.cells);
+  PROPWASH_THROW(std::invalid_argument(
+      vehicle.battery.cells > 0.0
+          ? "battery voltage: the battery circuit computes it, as " + cells +
+                "; set the state of charge, or battery.cells to 0"
+          : "state of charge: expected a vehicle with a battery circuit, got " + cells +
+                "; set the fields of [battery]"));
+}
 
 /// @throws std::invalid_argument if the number of rotor speeds is not the number of rotors.
 inline void require_rotors(int count, int rotors) {

@@ -72,6 +72,16 @@ PROPWASH_FN void visit(AllRotors<X, N>& all, F&& f) {
   visit(all.value, f);
 }
 template <class F, class P>
+PROPWASH_FN void visit(RotorShaft<P>& shaft, F&& f) {
+  f(shaft.torque_coefficient), f(shaft.inertia);
+}
+template <class F, class P>
+PROPWASH_FN void visit(BatteryCircuit<P>& b, F&& f) {
+  f(b.cells), f(b.surplus), f(b.resistance_4), f(b.inverse_4), f(b.polarisation_resistance);
+  f(b.polarisation_step), f(b.charge_step), f(b.inverse_efficiency), f(b.load);
+  f(b.inverse_nominal);
+}
+template <class F, class P>
 PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
   visit(p.position, f), visit(p.attitude, f);
   visit(p.accelerometer_scale, f), visit(p.gyroscope_scale, f);
@@ -92,6 +102,7 @@ PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
   resize_rotors(c.model, rotors);
   c.allocation.speed_min.resize(rotors), c.allocation.speed_max.resize(rotors);
   for (auto& column : c.allocation.squares_from_wrench) column.resize(rotors);
+  c.shafts.resize(rotors);
   // an allocation takes its number of rotors from this matrix
   for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
 }
@@ -135,6 +146,7 @@ PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   f(c.force_deviation), visit(c.torque_deviation, f);
   auto& imu = c.imu_deviations;
   f(imu.accelerometer), f(imu.gyroscope), f(imu.accelerometer_walk), f(imu.gyroscope_walk);
+  visit(c.battery, f), visit(c.shafts, f);
   for_each_number(c.turbulence, f);
   f(c.turbulence_cos), f(c.turbulence_sin);
 }
