@@ -55,11 +55,12 @@ std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
   return result;
 }
 
-/// Allocates arrays (1 + D, W, H, 3) for the names in `record` and sets the pointers of `to`.
+/// Allocates arrays (1 + D, W, H, 3), attitudes (1 + D, W, H, 4), for the names in `record` and sets the pointers of `to`.
 py::dict open_loop_arrays(const std::vector<std::string>& record,
-                          const std::vector<py::ssize_t>& shape, OpenLoopRecord& to) {
+                          std::vector<py::ssize_t> shape, OpenLoopRecord& to) {
   const std::pair<const char*, double**> known[] = {{"position", &to.position},
                                                     {"velocity", &to.velocity},
+                                                    {"attitude", &to.attitude},
                                                     {"body_rates", &to.body_rates},
                                                     {"specific_force", &to.specific_force}};
   py::dict arrays;
@@ -67,8 +68,9 @@ py::dict open_loop_arrays(const std::vector<std::string>& record,
     const auto* const found = std::find_if(std::begin(known), std::end(known),
                                            [&](const auto& one) { return name == one.first; });
     if (found == std::end(known)) {
-      refuse("record", "position, velocity, body_rates or specific_force", py::str(name));
+      refuse("record", "position, velocity, attitude, body_rates or specific_force", py::str(name));
     }
+    shape.back() = name == "attitude" ? 4 : 3;
     Array array(shape);
     *found->second = array.mutable_data();
     arrays[found->first] = array;

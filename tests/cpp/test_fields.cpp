@@ -165,6 +165,7 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MOTOR_MEMBER(time_constant_down);
   MOTOR_MEMBER(speed_min);
   MOTOR_MEMBER(speed_max);
+  MEMBER(motor.speed_offset);
   MEMBER(motor.command_delay);
   MEMBER(drag.translational);
   MEMBER(drag.rotational);

@@ -241,11 +241,13 @@ TEST_CASE("driven speeds are limited, delayed and scaled by the voltage") {
   vehicle.motor.speed_min = 100.0;
   vehicle.motor.command_delay = period * GENERATE(0.0, 0.4, 2.3, 50.0);
   Dice dice(7);
-  std::vector<double> duty(held * rotors), voltage(held), voltage_slopes(2 * held);
+  std::vector<double> duty(held * rotors), voltage(held), voltage_slopes(3 * held);
   for (auto& x : duty) x = dice.uniform(0.0, 1.2);
   for (auto& x : voltage) x = dice.uniform(12.0, 18.0);
   for (auto& x : voltage_slopes) x = dice.uniform(-1.0, 1.0);
-  const auto slopes = slopes_of(vehicle, {"motor.speed_max", "motor.command_delay"});
+  vehicle.motor.speed_offset = 0.12;
+  const auto slopes =
+      slopes_of(vehicle, {"motor.speed_max", "motor.speed_offset", "motor.command_delay"});
   const auto driven = [&](const pw::OpenLoop& open_loop, double* derivatives) {
     const pw::OpenLoopDuty log{held + 1, period, duty.data(), voltage.data(),
                                voltage_slopes.data()};
@@ -260,9 +262,10 @@ TEST_CASE("driven speeds are limited, delayed and scaled by the voltage") {
   for (std::size_t k = 0; k < rotors; ++k) {
     const double low = vehicle.motor.speed_min[0], high = vehicle.motor.speed_max[0];
     pw::DelayLine<double, 64> line;
-    line.fill(std::clamp(high * duty[k], low, high));
+    const auto command = [&](double u) { return std::clamp(high * (0.12 + 0.88 * u), low, high); };
+    line.fill(command(duty[k]));
     for (std::size_t row = 0; row < held; ++row) {
-      const double limited = std::clamp(high * duty[row * rotors + k], low, high);
+      const double limited = command(duty[row * rotors + k]);
       const double delayed = line.push(limited, delay.steps, delay.fraction);
       const double expected = std::clamp(delayed * voltage[row] / nominal, low, high);
       CHECK(commands[row * rotors + k] == Approx(expected).epsilon(1e-12));

@@ -98,6 +98,7 @@ TEST_CASE("numbers out of range are named with the range", "[validate]") {
   require_range(
       "motor.time_constant_down",
       [](Vehicle& v) -> double& { return v.motor.time_constant_down.values[0]; }, false);
+  require_range(FIELD(motor.speed_offset), true);
   require_range(FIELD(motor.command_delay), true);
   require_range(FIELD(rotors[2].thrust_coefficient), false);
   require_range(FIELD(rotors[2].torque_coefficient), true);

@@ -323,7 +323,7 @@ def test_constructors_accept_dicts_for_groups() -> None:
         ],
         motor=vehicle.motor,
         rotor_drag={"linear": [0.4, 0.4, 0.0], "blow_back": 1e-4},
-        battery={"nominal_voltage": 4.45},
+        battery={"nominal_voltage": 4.54},
         process_noise=vehicle.process_noise,
         imu={
             "accelerometer_noise_density": vehicle.imu.accelerometer_noise_density,

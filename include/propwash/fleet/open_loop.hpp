@@ -80,6 +80,7 @@ class OpenLoop {
   std::size_t unknowns_;
   std::vector<Model> motors_;                       // for each unknown, at least one
   std::vector<Slope> delays_;                       // s, of commands, likewise
+  std::vector<Slope> offsets_;                      // of the map from duty cycles, likewise
   double nominal_voltage_;                          // V, or 0
   detail::LineVector<std::byte> kernel_constants_;  // for each group of unknowns
 };

@@ -8,15 +8,23 @@
 
 namespace propwash {
 
-/// Parameters of the motors. All but the delay may differ between motors.
+/// Parameters of the motors. All but offset and delay may differ between motors.
 template <class P>
 struct MotorParameters {
   PerRotor<P> time_constant_up{};    ///< s, tau_m while the speed rises
   PerRotor<P> time_constant_down{};  ///< s, tau_m while the speed falls
   PerRotor<P> speed_min{};           ///< rad/s, lowest speed; commands are limited to it
   PerRotor<P> speed_max{};           ///< rad/s, highest speed; commands are limited to it
+  P speed_offset{};  ///< c_0: speed at duty cycle 0, extrapolated, over speed_max; 0 in the papers
   P command_delay{};                 ///< s, dead time between command and lag; 0 in the papers
 };
+
+/// Steady rotor speed [rad/s] at the nominal voltage for a duty cycle from 0 to 1, affine: Quan,
+/// "Introduction to Multicopter Design and Control", 2017, chapter 6.
+template <class T, class P>
+PROPWASH_FN T speed_at_duty(const T& duty, const P& speed_max, const P& speed_offset) {
+  return (duty * (P(constant<P>(1)) - speed_offset) + speed_offset) * speed_max;
+}
 
 /// Equal time constants for spin-up and spin-down, as in the paper.
 template <class P>

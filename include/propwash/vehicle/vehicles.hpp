@@ -63,7 +63,7 @@ inline CarParameters car() {
   return parameters;
 }
 
-/// Crazyflie 2.1 with brushed motors. A rotor command is duty cycle times speed_max.
+/// Crazyflie 2.1 with brushed motors. The rotor command of a duty cycle u is
 inline VehicleParameters crazyflie() {
   VehicleParameters vehicle;
   vehicle.name = "crazyflie";
@@ -87,10 +87,11 @@ inline VehicleParameters crazyflie() {
   vehicle.motor.time_constant_up = 0.054;
   vehicle.motor.time_constant_down = 0.089;
   vehicle.motor.speed_max = 3052.0;
+  vehicle.motor.speed_offset = 0.125;
   vehicle.motor.command_delay = 0.0055;
   vehicle.rotor_drag.linear = {0.4, 0.4, 0.0};
   vehicle.rotor_drag.blow_back = 0.0001;
-  vehicle.battery.nominal_voltage = 4.45;
+  vehicle.battery.nominal_voltage = 4.54;
   vehicle.process_noise.force = 1e-07;
   vehicle.process_noise.torque = 1e-13;
   vehicle.imu.accelerometer_noise_density = 0.0013;

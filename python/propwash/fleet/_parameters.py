@@ -127,7 +127,8 @@ class FleetParameters(Mapping[str, Array]):
 
 def per_motor(name: str, shape: tuple[int, ...]) -> str:
     """The end of a message that explains motor parameters per rotor; empty for others."""
-    is_common = "motor." in name and "command_delay" not in name and shape == ()
+    each = ("time_constant_up", "time_constant_down", "speed_min", "speed_max")
+    is_common = shape == () and any(f"motor.{one}" in name for one in each)
     return "; first set a list in the vehicle, with one number for each rotor" if is_common else ""
 
 

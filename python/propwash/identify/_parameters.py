@@ -30,6 +30,7 @@ _FIELDS: dict[str, Callable[[VehicleParameters], Any]] = {
     "rotors.inertia": lambda v: [r.inertia for r in v.rotors],
     "motor.time_constant_up": lambda v: v.motor.time_constant_up,
     "motor.time_constant_down": lambda v: v.motor.time_constant_down,
+    "motor.speed_offset": lambda v: v.motor.speed_offset,
     "motor.command_delay": lambda v: v.motor.command_delay,
     "rotor_drag.linear": lambda v: v.rotor_drag.linear,
     "rotor_drag.blow_back": lambda v: v.rotor_drag.blow_back,
@@ -142,14 +143,13 @@ def _read_tilt(axis: int) -> Callable[[VehicleParameters], float]:
     return lambda vehicle: float(np.mean([r.axis[axis] / r.axis[2] for r in vehicle.rotors]))
 
 
-FORCES = ("thrust", "tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
+THRUST = ("thrust", "speed_offset")
+FORCES = (*THRUST, "tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
 """Parameters identifiable from translation with measured attitude."""
-THRUST = ("thrust",)
 LAG = ("time_constant_up", "time_constant_down", "delay")
+BALANCES = ("balance_roll", "balance_pitch", "balance_yaw")
 ROTATION = (
-    "balance_roll",
-    "balance_pitch",
-    "balance_yaw",
+    *BALANCES,
     "inertia_x",
     "inertia_y",
     "torque",
@@ -194,6 +194,8 @@ def _of_motors() -> Iterator[FreeParameter]:
         field = f"time_constant_{direction}"
         read = partial(_read_motor, field)
         yield FreeParameter(field, "s", 0.5, _factor(f"motor.{field}"), read, True)
+    change, read = _offset("motor.speed_offset"), partial(_read_motor, "speed_offset")
+    yield FreeParameter("speed_offset", "", 0.1, change, read, False, 0.0)
     change, read = _offset("motor.command_delay"), partial(_read_motor, "command_delay")
     yield FreeParameter("delay", "s", 0.02, change, read, False, 0.0)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.identify._shooting import Prediction, Windows
+from propwash.identify._open_loop import Simulated, Windows
 from propwash.logs import Flight
 
 Array = NDArray[np.float64]
@@ -211,7 +211,7 @@ class Forces:
         assert grid.velocity is not None
         self.position, self.velocity = grid.position[measured], grid.velocity[measured]
 
-    def residuals(self, predicted: Prediction) -> Array:
+    def residuals(self, predicted: Simulated) -> Array:
         """(1 + V, W, M), whitened: residuals, and their derivatives for each of V unknowns."""
         difference = np.concatenate(
             [
@@ -246,7 +246,7 @@ class Rates:
         self.body_rates = grid.body_rates[measured]
         self.force = grid.specific_force[measured][..., 2]
 
-    def vertical_force(self, predicted: Prediction) -> Array:
+    def vertical_force(self, predicted: Simulated) -> Array:
         """Returns (1 + V, W, H) m/s^2, filtered by the sensor's low-pass."""
         force = predicted.specific_force[..., 2]
         if self.cutoff is None:
@@ -262,7 +262,7 @@ class Rates:
             smooth[..., k] = value
         return smooth
 
-    def residuals(self, predicted: Prediction) -> Array:
+    def residuals(self, predicted: Simulated) -> Array:
         """(1 + V, W, M), whitened: residuals, and their derivatives for each of V unknowns."""
         rates = _subtract(predicted.body_rates[:, :, self.sampled], self.body_rates)
         vertical = self.vertical_force(predicted)[..., self.sampled]

@@ -17,7 +17,7 @@ from propwash.fleet.threads import pool_of
 from propwash.identify import _parameters as free_parameters
 from propwash.identify._parameters import FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, check_voltage, flying_rows
-from propwash.identify._shooting import Flyer, fly
+from propwash.identify._open_loop import Flyer, fly
 from propwash.logs import Flight, can_observe, with_observed_motion
 from propwash.vehicle.parameters import VehicleParameters
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from propwash.identify import _fit
 from propwash.identify._pieces import Forces, Noise, Rates, flying_rows
 from propwash.identify._problem import prepare, usable
-from propwash.identify._shooting import Flyer, fly
+from propwash.identify._open_loop import Flyer, fly
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters

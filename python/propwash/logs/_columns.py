@@ -76,6 +76,9 @@ class Columns:
     80 Hz."""
     accelerometer_cutoff: float | None = None
     """Cut-off of the accelerometer's low-pass [Hz]."""
+    voltage_cutoff: float | None = None
+    """Cut-off of a low-pass without delay that reading applies to the voltage [Hz]; None: as
+    recorded. About 1 Hz for telemetry, whose samples dip with the load at random times."""
 
     def __post_init__(self) -> None:
         for name, width in WIDTHS.items():
@@ -100,11 +103,12 @@ class Columns:
                 raise TypeError(
                     f"columns.{name}: expected true or false, got {shown(getattr(self, name))}"
                 )
-        cutoff = self.accelerometer_cutoff
-        if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
-            raise ValueError(
-                f"columns.accelerometer_cutoff: expected a number > 0 [Hz], got {shown(cutoff)}"
-            )
+        for name in ("accelerometer_cutoff", "voltage_cutoff"):
+            cutoff = getattr(self, name)
+            if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
+                raise ValueError(
+                    f"columns.{name}: expected a number > 0 [Hz], got {shown(cutoff)}"
+                )
 
     def _check_numbers(self, table: str) -> None:
         numbers = getattr(self, table)
@@ -275,6 +279,19 @@ def _interpolated(
     return result
 
 
+def _smoothed(time: Array, values: Array, cutoff: float) -> Array:
+    """Filters (K, …) values at `time` [s] by a first-order low-pass, forwards and backwards."""
+    decay = np.exp(-2.0 * np.pi * cutoff * np.diff(time)).tolist()
+
+    def passed(series: Array, factors: list[float]) -> Array:
+        rows = [series[0]]
+        for row, factor in zip(series[1:], factors, strict=True):
+            rows.append(row + factor * (rows[-1] - row))
+        return np.array(rows)
+
+    return passed(passed(values, decay)[::-1], decay[::-1])[::-1]
+
+
 def assembled(
     path: Path, columns: Columns, seconds: Array, raw: Mapping[str, Array], first_row: int = 1
 ) -> Flight:
@@ -299,6 +316,8 @@ def assembled(
     if position is not None and velocity is None:
         velocity = np.asarray(np.gradient(position, seconds, axis=0))
     voltage = parts.get("voltage")
+    if voltage is not None and columns.voltage_cutoff is not None:
+        voltage = _smoothed(seconds, voltage, columns.voltage_cutoff)
     return Flight(
         path=path,
         time=seconds,

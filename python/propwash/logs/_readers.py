@@ -24,6 +24,7 @@ _MOTION_CAPTURE = Columns(
     voltage="pwr_pm_vbat",
     scale={"specific_force": STANDARD_GRAVITY, "motors": 1.0 / PWM_FULL},
     synchronous=False,
+    voltage_cutoff=1.0,
 )
 """Motion capture with motor commands and voltage of a Crazyflie (NanoBench, arXiv 2603.09908)."""
 _ON_BOARD = Columns(

@@ -98,6 +98,10 @@ class MotorParameters(ParameterSet, frozen=True, kw_only=True):
     time_constant_down: Annotated[PerRotor, Field("s", "of the lag while the speed falls")]
     speed_min: Annotated[PerRotor, Field("rad/s", "lowest speed, limits the command")] = 0.0
     speed_max: Annotated[PerRotor, Field("rad/s", "highest speed, limits the command")]
+    speed_offset: Annotated[
+        float,
+        Field("", "speed at duty cycle 0, extrapolated, over speed_max: for logs of duty cycles"),
+    ] = 0.0
     command_delay: Annotated[float, Field("s", "dead time before the lag")] = 0.0
 
 

@@ -62,6 +62,7 @@ inline void motor_to_dual(MotorParameters<Dual<double, 1>>& to, const MotorParam
   convert(&To::time_constant_down, &From::time_constant_down);
   convert(&To::speed_min, &From::speed_min);
   convert(&To::speed_max, &From::speed_max);
+  to_dual(to.speed_offset, from.speed_offset, slopes == nullptr ? nullptr : &slopes->speed_offset);
   to_dual(to.command_delay, from.command_delay,
           slopes == nullptr ? nullptr : &slopes->command_delay);
 }
@@ -109,8 +110,10 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
   if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
   for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
   delays_.resize(motors_.size(), Slope(vehicle.motor.command_delay));
+  offsets_.resize(motors_.size(), Slope(vehicle.motor.speed_offset));
   for (std::size_t i = 0; i < unknowns_; ++i) {
     delays_[i].partials[0] = slopes[i].motor.command_delay;
+    offsets_[i].partials[0] = slopes[i].motor.speed_offset;
   }
   // values, then the derivatives with respect to each unknown
   std::vector<std::vector<double>> constants{detail::layer_of_model(motors_.front(), 0)};
@@ -175,7 +178,9 @@ inline void OpenLoop::drive(const OpenLoopDuty& log, std::size_t unknown, double
   speeds.resize(static_cast<int>(rotors()));
   for (std::size_t row = 0; row < held; ++row) {
     const double* const duty = log.duty + (row > steps ? row - steps : 0) * rotors();
-    for (int k = 0; k < speeds.size(); ++k) speeds[k] = model.speed_max[k] * Slope(duty[k]);
+    for (int k = 0; k < speeds.size(); ++k) {
+      speeds[k] = speed_at_duty(Slope(duty[k]), model.speed_max[k], offsets_[unknown]);
+    }
     const auto delayed = [&](Speeds& acting) {
       const Speeds later = limited(model, acting);
       acting = mean_command(later, row == 0 ? later : earlier, delay - whole);

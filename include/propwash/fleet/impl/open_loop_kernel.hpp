@@ -34,11 +34,12 @@ struct OpenLoopFlight {
   std::size_t attitude_every{};  ///< rows between resets of attitude and rates to the log; 0: never
 };
 
-/// The results of the windows, (1 + D, W, H, 3) each: the values, then their derivatives with
-/// respect to each unknown; null: not requested.
+/// The results of the windows, (1 + D, W, H, 3) each, attitudes (1 + D, W, H, 4): the values, then
+/// their derivatives with respect to each unknown; null: not requested.
 struct OpenLoopRecord {
   double* position{};        ///< m, world frame
   double* velocity{};        ///< m/s, world frame
+  double* attitude{};        ///< q_WB, unit
   double* body_rates{};      ///< rad/s, body frame
   double* specific_force{};  ///< m/s^2, as an IMU without errors reads it
 };
@@ -215,10 +216,19 @@ class OpenLoopFlyer {
 
   PROPWASH_FN void record(std::size_t sample) const {
     const auto& to = batch_.record;
-    if (to.position != nullptr) put(to.position, sample, state_.position);
-    if (to.velocity != nullptr) put(to.velocity, sample, state_.velocity);
-    if (to.body_rates != nullptr) put(to.body_rates, sample, state_.body_rates);
-    if (to.specific_force != nullptr) put(to.specific_force, sample, specific_force());
+    const auto put3 = [&](double* numbers, const Vec3<T>& v) PROPWASH_LAMBDA {
+      const T* const parts[] = {&v.x, &v.y, &v.z};
+      put(numbers, sample, parts);
+    };
+    if (to.position != nullptr) put3(to.position, state_.position);
+    if (to.velocity != nullptr) put3(to.velocity, state_.velocity);
+    if (to.attitude != nullptr) {
+      const Quat<T>& q = state_.attitude;
+      const T* const parts[] = {&q.w, &q.x, &q.y, &q.z};
+      put(to.attitude, sample, parts);
+    }
+    if (to.body_rates != nullptr) put3(to.body_rates, state_.body_rates);
+    if (to.specific_force != nullptr) put3(to.specific_force, specific_force());
   }
 
   /// m/s^2, the specific force that the IMU reads.
@@ -227,16 +237,18 @@ class OpenLoopFlyer {
         .specific_force;
   }
 
-  PROPWASH_FN void put(double* to, std::size_t sample, const Vec3<T>& v) const {
-    const std::size_t size = flight_.windows * flight_.samples * 3;
+  template <std::size_t Width>
+  PROPWASH_FN void put(double* to, std::size_t sample, const T* const (&parts)[Width]) const {
+    const std::size_t size = flight_.windows * flight_.samples * Width;
     for (int layer = first_ == 0 ? 0 : 1; layer <= Group; ++layer) {
       const std::size_t number = layer == 0 ? 0 : first_ + static_cast<std::size_t>(layer);
       if (number > batch_.unknowns) break;
       for (int lane = 0; lane < used_; ++lane) {
-        double* const row = to + number * size + (windows_[lane] * flight_.samples + sample) * 3;
-        row[0] = Lanes::at(layer_of(v.x, layer), lane);
-        row[1] = Lanes::at(layer_of(v.y, layer), lane);
-        row[2] = Lanes::at(layer_of(v.z, layer), lane);
+        double* const row =
+            to + number * size + (windows_[lane] * flight_.samples + sample) * Width;
+        for (std::size_t k = 0; k < Width; ++k) {
+          row[k] = Lanes::at(layer_of(*parts[k], layer), lane);
+        }
       }
     }
   }

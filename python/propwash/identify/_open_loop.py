@@ -25,7 +25,7 @@ STEP = 2.5e-3
 _ATTITUDE_INTERVAL = 0.01
 """Interval at which the measured attitude and rates are set [s]."""
 
-RECORDED = ("position", "velocity", "body_rates", "specific_force")
+RECORDED = ("position", "velocity", "attitude", "body_rates", "specific_force")
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """Predicted values, followed by their derivatives for each of V unknowns.
+class Simulated:
+    """Values of windows, followed by their derivatives for each of V unknowns.
 
     Quantities that were not recorded are empty.
     """
@@ -72,6 +72,8 @@ class Prediction:
     """(1 + V, W, H, 3) m, world frame."""
     velocity: Array
     """(1 + V, W, H, 3) m/s, world frame."""
+    attitude: Array
+    """(1 + V, W, H, 4) unit quaternions, body to world."""
     body_rates: Array
     """(1 + V, W, H, 3) rad/s, body frame."""
     specific_force: Array
@@ -101,7 +103,7 @@ def fly(
     replay_attitude: bool,
     threads: int | _core.ThreadPool = 0,
     record: Sequence[str] = RECORDED,
-) -> Prediction:
+) -> Simulated:
     """Simulates every window from its measured state; rotors follow the commands of the whole log.
 
     replay_attitude: whether measured attitude and rates are set every 10 ms, so that only
@@ -133,4 +135,4 @@ def fly(
         pool=pool_of(threads),
     )
     empty = np.empty((1 + flyer.unknowns, len(windows.starts), windows.samples, 0))
-    return Prediction(*(predicted.get(name, empty) for name in RECORDED))
+    return Simulated(*(predicted.get(name, empty) for name in RECORDED))
