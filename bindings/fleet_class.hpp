@@ -38,6 +38,9 @@ inline constexpr NamedField named_fields[] = {
     {"external_torque", FleetField::external_torque},
     {"accelerometer_bias", FleetField::accelerometer_bias},
     {"gyroscope_bias", FleetField::gyroscope_bias},
+    {"battery_voltage", FleetField::battery_voltage},
+    {"battery_current", FleetField::battery_current},
+    {"state_of_charge", FleetField::state_of_charge},
     {"contact", FleetField::contact, true},
     {"diverged", FleetField::diverged, true},
 };

@@ -172,6 +172,14 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(rotor_drag.linear);
   MEMBER(rotor_drag.blow_back);
   MEMBER(battery.nominal_voltage);
+  MEMBER(battery.cells);
+  MEMBER(battery.capacity);
+  MEMBER(battery.full_voltage);
+  MEMBER(battery.resistance);
+  MEMBER(battery.polarisation_resistance);
+  MEMBER(battery.polarisation_time);
+  MEMBER(battery.efficiency);
+  MEMBER(battery.load);
   MEMBER(process_noise.force);
   MEMBER(process_noise.torque);
   MEMBER(imu.accelerometer_noise_density);
@@ -356,5 +364,6 @@ TEST_CASE("fields that determine the work of a step are marked structural", "[fi
     if (field.structural) structural.insert(field.name);
   }
   CHECK(structural ==
-        std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage", "imu.rate"});
+        std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
+                                   "battery.cells", "imu.rate"});
 }

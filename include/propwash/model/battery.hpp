@@ -38,11 +38,11 @@ template <class T>
 PROPWASH_FN T cell_voltage(const T& state_of_charge) {
   const auto number = [](double value) PROPWASH_LAMBDA { return constant<T>(value); };
   // exp(-35 s) = exp(-y)^64: a polynomial and six squarings, error below 1e-6 V
-  const T y = max(state_of_charge, T(number(-0.1))) * number(35.0 / 64.0);
+  const T s = max(state_of_charge, T(number(-0.1)));  // far below zero volts
+  const T y = s * number(35.0 / 64.0);
   T decay = (((y * number(1.0 / 24.0) - number(1.0 / 6.0)) * y + number(0.5)) * y - number(1.0)) * y +
             number(1.0);
   for (int i = 0; i < 6; ++i) decay = decay * decay;
-  const T& s = state_of_charge;
   return ((s * number(0.3201) - number(0.1178)) * s + number(0.2156)) * s + number(3.685) -
          decay * number(1.031);
 }
@@ -133,7 +133,8 @@ template <class T, class P>
 PROPWASH_FN BatteryOutput<T> battery_output(const BatteryCircuit<P>& c, const BatteryState<T>& x,
                                             const T& rotor_power) {
   const T zero(constant<T>(0));
-  const T power = rotor_power * c.inverse_efficiency + T(c.load);
+  // limited, as infinity times a resistance of zero is not a number
+  const T power = min(rotor_power * c.inverse_efficiency + T(c.load), T(constant<T>(1e12)));
   const T source = max(open_circuit_voltage(c, x) - x.polarisation, zero);
   const T square = source * source - power * c.resistance_4;
   const T voltage = (source + sqrt(max(square, zero))) * constant<T>(0.5);

@@ -215,26 +215,22 @@ inline void check_attitude(const ImuParameters<double>& imu, Violations& violati
   violations.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
 }
 
-/// Checks the battery circuit: without cells it is off, and its parameters have no effect.
-inline void check_battery(const VehicleParameters& vehicle, Violations& violations) {
-  const auto& battery = vehicle.battery;
-  const auto require = [&](bool holds, const char* name, double value, const std::string& expected) {
-    if (!holds) violations.add(std::string("battery.") + name, value, expected);
-  };
+/// Checks that a battery circuit is complete; without cells it is off.
+inline void check_battery(const BatteryParameters<double>& battery, Violations& violations) {
   const double cells = battery.cells;
-  require(is_finite(cells) && cells >= 0.0 && std::floor(cells) == cells, "cells", cells,
-          "a whole number >= 0");
-  const bool is_on = is_nan(cells) || cells > 0.0;
-  const auto is_off = [&](double x) { return !is_on && is_finite(x) && x >= 0.0; };
-  require(is_off(battery.full_voltage) || is_within(battery.full_voltage, 4.0, 4.5), "full_voltage",
-          battery.full_voltage, "4 to 4.5 V, 4.2 for lithium polymer");
-  require(is_off(battery.efficiency) || is_within(battery.efficiency, 0.01, 1.0), "efficiency",
-          battery.efficiency, "0.01 to 1");
-  if (!is_on) return;
+  if (std::floor(cells) != cells) violations.add("battery.cells", cells, "a whole number");
+  if (cells <= 0.0) return;
   const std::string with = ", as battery.cells = " + formatted(cells);
-  require(battery.capacity > 0.0, "capacity", battery.capacity, "a value > 0 A h" + with);
-  require(is_within(battery.nominal_voltage, 2.0 * cells, 5.0 * cells), "nominal_voltage",
-          battery.nominal_voltage, "2 to 5 V for each cell" + with);
+  const auto require = [&](const char* name, double value, const char* expected) {
+    if (value <= 0.0) violations.add(name, value, expected + with);
+  };
+  require("battery.capacity", battery.capacity, "a value > 0 A h");
+  require("battery.full_voltage", battery.full_voltage, "4 to 4.5 V, 4.2 for lithium polymer");
+  require("battery.efficiency", battery.efficiency, "a value > 0");
+  if (!is_within(battery.nominal_voltage, 2.0 * cells, 5.0 * cells)) {
+    violations.add("battery.nominal_voltage", battery.nominal_voltage,
+                   "2 to 5 V for each cell" + with);
+  }
 }
 
 inline Violations violations_of(const ImuParameters<double>& imu) {
@@ -254,9 +250,9 @@ inline Violations violations_of(const VehicleParameters& vehicle) {
   check_rotors(vehicle, violations);
   check_speeds(vehicle.motor, violations);
   check_drag(vehicle.drag, violations);
-  check_battery(vehicle, violations);
   check_attitude(vehicle.imu, violations);
   if (!violations.empty()) return violations;
+  check_battery(vehicle.battery, violations);
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   check_thrust(vehicle, allocation, violations);
   if (violations.empty()) check_ratios(vehicle, allocation, violations);
