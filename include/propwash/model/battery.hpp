@@ -32,7 +32,7 @@ PROPWASH_FN T command_at_voltage(const T& command, const P& voltage_ratio) {
   return command * voltage_ratio;
 }
 
-/// (1) open-circuit voltage [V] of a lithium cell: the measured curve of Chen and Rincon-Mora, IEEE
+/// Open-circuit voltage [V] of a lithium cell: the measured curve of Chen and Rincon-Mora, IEEE
 /// Trans. Energy Conversion 21(2), 2006, eq. (2).
 template <class T>
 PROPWASH_FN T cell_voltage(const T& state_of_charge) {
@@ -96,7 +96,7 @@ BatteryCircuit<P> make_battery_circuit(const BatteryParameters<double>& p, doubl
           P(1.0 / p.nominal_voltage)};
 }
 
-/// (1) open-circuit voltage [V] of the battery.
+/// Open-circuit voltage [V] of the battery.
 template <class T, class P>
 PROPWASH_FN T open_circuit_voltage(const BatteryCircuit<P>& c, const BatteryState<T>& x) {
   const T s = x.state_of_charge - x.rest;
@@ -110,7 +110,7 @@ struct RotorShaft {
   P inertia{};             ///< kg m^2
 };
 
-/// (2) mechanical power [W] that a motor delivers to its rotor, at least 0: a braking motor does not
+/// Mechanical power [W] that a motor delivers to its rotor, at least 0: a braking motor does not
 /// charge the battery. `effectiveness` is the factor on the aerodynamic torque.
 template <class T, class P>
 PROPWASH_FN T rotor_power(const RotorShaft<P>& shaft, const T& effectiveness, const T& speed,
@@ -127,7 +127,7 @@ struct BatteryOutput {
   T current{};  ///< A
 };
 
-/// (3) output of the circuit for a mechanical power [W] of the rotors: the larger root of
+/// Output of the circuit for a mechanical power [W] of the rotors: the larger root of
 /// V I = power, V = E - R_0 I; the largest power that the circuit can supply is E^2 / (4 R_0).
 template <class T, class P>
 PROPWASH_FN BatteryOutput<T> battery_output(const BatteryCircuit<P>& c, const BatteryState<T>& x,
@@ -142,7 +142,7 @@ PROPWASH_FN BatteryOutput<T> battery_output(const BatteryCircuit<P>& c, const Ba
   return {voltage, supplied / max(voltage, T(constant<T>(1e-6)))};
 }
 
-/// (4) the state after a step at a current [A].
+/// The state after a step at a current [A].
 template <class T, class P>
 PROPWASH_FN BatteryState<T> discharged(const BatteryCircuit<P>& c, const BatteryState<T>& x,
                                        const T& current) {

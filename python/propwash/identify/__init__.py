@@ -10,6 +10,7 @@ ROS bags require the extra `log`.
 """
 
 from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu
+from propwash.identify._battery import IdentifiedBattery, fit_battery
 from propwash.identify._fit import Estimate, Identified, LogEstimate, Whiteness, fit_vehicle
 from propwash.identify._pieces import Noise
 from propwash.identify._plots import allan_figure, errors_figure
@@ -27,6 +28,7 @@ __all__ = [
     "Estimate",
     "FlightLog",
     "Identified",
+    "IdentifiedBattery",
     "ImuNoise",
     "Interval",
     "LogEstimate",
@@ -36,6 +38,7 @@ __all__ = [
     "allan",
     "allan_figure",
     "errors_figure",
+    "fit_battery",
     "fit_imu",
     "fit_vehicle",
     "hold_out",
