@@ -325,10 +325,10 @@ void bind_multicopter(py::module_& m) {
             if (voltage < 0.0) refuse("battery_voltage", "a number >= 0 [V]", value);
             s.visit([&](auto& v) { v.set_battery_voltage(voltage); });
           },
-          "V; has no effect if battery.nominal_voltage is 0, and cannot be set if the vehicle has a "
+          "V; has no effect if battery.nominal_voltage is 0, and cannot be set if the vehicle has "
+          "a "
           "battery circuit, which computes it")
-      .def_property_readonly("battery_current",
-                             getter([](auto& v) { return v.battery_current(); }),
+      .def_property_readonly("battery_current", getter([](auto& v) { return v.battery_current(); }),
                              "A, in the last step; 0 without a battery circuit")
       .def_property(
           "state_of_charge", getter([](auto& v) { return v.state_of_charge(); }),

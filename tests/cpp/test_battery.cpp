@@ -142,8 +142,9 @@ TEST_CASE("float keeps the charge of ten minutes at 1 kHz", "[battery]") {
   CHECK(std::abs((1.0 - double{plain}) - used) > 1e-4);  // a plain sum in float does not
 }
 
-TEST_CASE("in flight, the charge is the integral of the current, and falls until the battery is dead",
-          "[battery]") {
+TEST_CASE(
+    "in flight, the charge is the integral of the current, and falls until the battery is dead",
+    "[battery]") {
   auto vehicle = powered();
   vehicle.battery.capacity = 0.2;
   Uav uav(vehicle, quiet());
@@ -213,10 +214,12 @@ TEST_CASE("the battery supplies the kinetic energy of rotors, and does not recov
   }
 }
 
-TEST_CASE("the current depends neither on the order of the rotors nor on their spins", "[battery]") {
+TEST_CASE("the current depends neither on the order of the rotors nor on their spins",
+          "[battery]") {
   const auto vehicle = powered();
   auto mirrored = vehicle;
-  for (auto& rotor : mirrored.rotors) rotor.position.y = -rotor.position.y, rotor.spin = -rotor.spin;
+  for (auto& rotor : mirrored.rotors)
+    rotor.position.y = -rotor.position.y, rotor.spin = -rotor.spin;
   Uav uav(vehicle, quiet()), mirror(mirrored, quiet()), rotated(vehicle, quiet());
   for (int n = 0; n < 50; ++n) {
     const double a = 800.0 + 5.0 * n;
@@ -234,7 +237,9 @@ TEST_CASE("a lost propeller takes no aerodynamic power", "[battery]") {
   Uav uav(vehicle, quiet()), damaged(vehicle, quiet());
   damaged.set_rotor_effectiveness({{1.0, 0.0, 1.0, 1.0}});
   uav.step(compensated(uav), 1e-3), damaged.step(compensated(damaged), 1e-3);
-  const auto power = [](const Uav& of) { return of.battery_voltage() * of.battery_current() - 5.0; };
+  const auto power = [](const Uav& of) {
+    return of.battery_voltage() * of.battery_current() - 5.0;
+  };
   CHECK(power(damaged) == Approx(0.75 * power(uav)));
 }
 
@@ -286,8 +291,7 @@ TEST_CASE("resets charge the battery, snapshots contain it, and it can be set", 
 
   Uav plain(pw::vehicles::flightgoggles(), quiet());
   CHECK(plain.state_of_charge() == 1.0);
-  CHECK_THROWS_WITH(plain.set_state_of_charge(0.5),
-                    Catch::Matchers::Contains("battery.cells = 0"));
+  CHECK_THROWS_WITH(plain.set_state_of_charge(0.5), Catch::Matchers::Contains("battery.cells = 0"));
 }
 
 TEST_CASE("an incomplete battery circuit is refused", "[battery]") {
@@ -299,9 +303,11 @@ TEST_CASE("an incomplete battery circuit is refused", "[battery]") {
   refused([](auto& b) { b.cells = 2.5; }, "battery.cells = 2.5: expected a whole number");
   refused([](auto& b) { b.cells = -1.0; }, "battery.cells = -1: expected");
   refused([](auto& b) { b.capacity = 0.0; }, "battery.capacity = 0");
-  refused([](auto& b) { b.full_voltage = 16.8; }, "battery.full_voltage = 16.8: expected a magnitude from 4");
+  refused([](auto& b) { b.full_voltage = 16.8; },
+          "battery.full_voltage = 16.8: expected a magnitude from 4");
   refused([](auto& b) { b.full_voltage = 0.0; }, "battery.full_voltage = 0");
-  refused([](auto& b) { b.efficiency = 70.0; }, "battery.efficiency = 70: expected a magnitude from 0.01");
+  refused([](auto& b) { b.efficiency = 70.0; },
+          "battery.efficiency = 70: expected a magnitude from 0.01");
   refused([](auto& b) { b.efficiency = 0.0; }, "battery.efficiency = 0");
   refused([](auto& b) { b.nominal_voltage = 3.7; }, "battery.nominal_voltage = 3.7");
   refused([](auto& b) { b.nominal_voltage = 0.0; }, "battery.nominal_voltage = 0");

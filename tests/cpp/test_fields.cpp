@@ -363,7 +363,6 @@ TEST_CASE("fields that determine the work of a step are marked structural", "[fi
   for (const auto& field : pw::fields(vehicle)) {
     if (field.structural) structural.insert(field.name);
   }
-  CHECK(structural ==
-        std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
-                                   "battery.cells", "imu.rate"});
+  CHECK(structural == std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
+                                                 "battery.cells", "imu.rate"});
 }

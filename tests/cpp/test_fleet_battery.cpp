@@ -17,8 +17,8 @@ std::vector<pw::VehicleParameters> powered(std::size_t count) {
     auto vehicle = pw::vehicles::flightgoggles();
     for (auto& rotor : vehicle.rotors) rotor.torque_coefficient = 3e-8;
     const double k = 1.0 + 0.1 * static_cast<double>(i);
-    vehicle.battery = {14.8, 4.0, 0.3 * k, 4.1 + 0.04 * k, 0.02 * k, 0.01 * k, 2.0 * k, 0.7 / k,
-                       5.0 * k};
+    vehicle.battery = {14.8,     4.0,     0.3 * k, 4.1 + 0.04 * k, 0.02 * k,
+                       0.01 * k, 2.0 * k, 0.7 / k, 5.0 * k};
     vehicles.push_back(vehicle);
   }
   return vehicles;

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import propwash as pw
 import pytest
 from numpy.typing import NDArray
-
-import propwash as pw
 from propwash import identify
 
 Array = NDArray[np.float64]
@@ -70,7 +69,8 @@ def test_fleet_has_the_charge_of_each_vehicle() -> None:
     command = pw.RotorSpeeds([1100.0, 1000.0, 1100.0, 1000.0])
     names = ["battery_voltage", "battery_current", "state_of_charge", "time"]
     flown = fleet.rollout(command, steps=100, substeps=10, record=names)
-    assert flown.battery_voltage is not None and flown.state_of_charge is not None
+    assert flown.battery_voltage is not None
+    assert flown.state_of_charge is not None
     assert flown.battery_voltage.shape == flown.state_of_charge.shape == (100, 3)
     used = 1.0 - fleet.state_of_charge
     assert used * capacity == pytest.approx(np.full(3, used[1] * 1.5), rel=0.01)
@@ -90,7 +90,7 @@ def test_fleet_has_the_charge_of_each_vehicle() -> None:
 
 def test_a_diverged_vehicle_leaves_a_snapshot_valid() -> None:
     fleet = pw.Fleet(powered(), 2, noise=False)
-    fleet.set_state(velocity=[[1e30, 0, 0], [0, 0, 0]])
+    fleet.set_state(velocity=[[1e30, 0.0, 0.0], [0.0, 0.0, 0.0]])
     command = pw.RotorSpeeds([1000.0] * 4)
     fleet.step(command, substeps=10)
     assert fleet.diverged.tolist() == [True, False]
@@ -117,7 +117,7 @@ def test_wrong_uses_are_refused() -> None:
     with pytest.raises(ValueError, match=r"battery\.cells: expected 0 for derivatives"):
         fleet.vjp(pw.RotorSpeeds(np.full((2, 2, 4), 1000.0)))
     plain = pw.Multicopter("blackbird")
-    assert plain.state_of_charge == 1.0 and plain.battery_current == 0.0
+    assert (plain.state_of_charge, plain.battery_current) == (1.0, 0.0)
     with pytest.raises(ValueError, match=r"got battery\.cells = 0"):
         plain.state_of_charge = 0.5
     with pytest.raises(pw.ParameterError, match=r"battery\.capacity = 0: expected a value > 0 A h"):

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Battery: dependence of rotor speed on voltage, and discharge by a Thevenin circuit. Extensions of
-/// the FlightGoggles model; see docs/model/battery.md.
+/// Battery: dependence of rotor speed on voltage, and discharge by a Thevenin circuit. Extensions
+/// of the FlightGoggles model; see docs/model/battery.md.
 
 #include <cmath>
 
@@ -40,8 +40,9 @@ PROPWASH_FN T cell_voltage(const T& state_of_charge) {
   // exp(-35 s) = exp(-y)^64: a polynomial and six squarings, error below 1e-6 V
   const T s = max(state_of_charge, T(number(-0.1)));  // far below zero volts
   const T y = s * number(35.0 / 64.0);
-  T decay = (((y * number(1.0 / 24.0) - number(1.0 / 6.0)) * y + number(0.5)) * y - number(1.0)) * y +
-            number(1.0);
+  T decay =
+      (((y * number(1.0 / 24.0) - number(1.0 / 6.0)) * y + number(0.5)) * y - number(1.0)) * y +
+      number(1.0);
   for (int i = 0; i < 6; ++i) decay = decay * decay;
   return ((s * number(0.3201) - number(0.1178)) * s + number(0.2156)) * s + number(3.685) -
          decay * number(1.031);
@@ -148,10 +149,10 @@ PROPWASH_FN BatteryState<T> discharged(const BatteryCircuit<P>& c, const Battery
                                        const T& current) {
   const T used = x.rest + current * c.charge_step;
   const T whole = round(used * constant<T>(65536.0)) * constant<T>(1.0 / 65536.0);
-  return {x.state_of_charge - whole, used - whole,
-          x.polarisation +
-              (current * c.polarisation_resistance - x.polarisation) * c.polarisation_step,
-          current};
+  return {
+      x.state_of_charge - whole, used - whole,
+      x.polarisation + (current * c.polarisation_resistance - x.polarisation) * c.polarisation_step,
+      current};
 }
 
 }  // namespace propwash

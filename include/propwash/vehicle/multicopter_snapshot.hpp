@@ -40,15 +40,15 @@ struct MulticopterSnapshot {
   SmallArray<T, N> rotor_effectiveness{};  ///< factor on thrust and torque
   DelayLine<SmallArray<T, N>, delay_capacity> delay{};  ///< commands that have not acted yet
   ImuReading<T> held_reading{};                         ///< if the IMU is slower than the physics
-  double imu_phase = 0.0;     ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
-  double voltage = 0.0;       ///< V, of the battery
+  double imu_phase = 0.0;  ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
+  double voltage = 0.0;    ///< V, of the battery
   BatteryState<T> battery = battery_at_rest<T>(1.0);  ///< of the battery circuit
-  double dt = 0.0;            ///< s, of the last step; it sets the bandwidth of the IMU noise
-  double time = 0.0;          ///< s
-  std::uint64_t steps = 0;    ///< counter of the noise since construction or a reset with a seed
-  OuterLoopState<T> outer{};  ///< state of the outer loops
-  int outer_loop = -1;        ///< the OuterLoop of the last step; -1: none
-  RateThrust<T> held_rates{};      ///< last output of an outer loop
+  double dt = 0.0;             ///< s, of the last step; it sets the bandwidth of the IMU noise
+  double time = 0.0;           ///< s
+  std::uint64_t steps = 0;     ///< counter of the noise since construction or a reset with a seed
+  OuterLoopState<T> outer{};   ///< state of the outer loops
+  int outer_loop = -1;         ///< the OuterLoop of the last step; -1: none
+  RateThrust<T> held_rates{};  ///< last output of an outer loop
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
 };
 

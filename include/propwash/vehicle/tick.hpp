@@ -34,12 +34,12 @@ struct TickConstants {
   Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
   RateControlLaw<P, typename Shape::template Matrix<P>> law{};  ///< the rate control law
   ImuDevice<P> imu{};                                           ///< the inertial measurement unit
-  P per_force{};                      ///< factor from N to the force unit of the model
-  Vec3<P> per_torque{};               ///< factors from N m to the torque units of the model
-  P force_deviation{};                ///< process noise held for dt, force unit of the model
-  Vec3<P> torque_deviation{};         ///< process noise held for dt, torque units of the model
-  ImuDeviations<P> imu_deviations{};  ///< for steps of dt
-  BatteryCircuit<P> battery{};        ///< for steps of dt
+  P per_force{};                          ///< factor from N to the force unit of the model
+  Vec3<P> per_torque{};                   ///< factors from N m to the torque units of the model
+  P force_deviation{};                    ///< process noise held for dt, force unit of the model
+  Vec3<P> torque_deviation{};             ///< process noise held for dt, torque units of the model
+  ImuDeviations<P> imu_deviations{};      ///< for steps of dt
+  BatteryCircuit<P> battery{};            ///< for steps of dt
   SmallArray<RotorShaft<P>, N> shafts{};  ///< loads of the battery
 };
 

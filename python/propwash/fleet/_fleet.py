@@ -181,8 +181,9 @@ class Fleet(FleetGradients):
         Other arguments replace parts of the state; they have a row for each vehicle, or are for
         all vehicles. mask: (n,) booleans that select vehicles; parts may then have a row for
         each selected vehicle instead. Controller, delays and biases restart and battery circuits
-        are fully charged; wind, a voltage that was set and parameters remain. The noise sequence continues, so episodes differ, unless a seed is given:
-        then all vehicles restart as newly constructed.
+        are fully charged; wind, a voltage that was set and parameters remain. The noise sequence
+        continues, so episodes differ, unless a seed is given: then all vehicles restart as newly
+        constructed.
 
         Raises ValueError or TypeError for invalid arguments; nothing changes then.
         """

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash._checks import ParameterError, require_scipy
+from propwash._core import RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.identify._fit import Estimate
 from propwash.identify._open_loop import STEP, Flyer, commands
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
-from propwash._core import RotorSpeeds
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -39,6 +39,12 @@ _MIN_CHARGE = 0.02
 _DIFFERENCE = 1e-4
 """Step of the differences for derivatives, in prior standard deviations."""
 _MAX_IDENTIFIED = 0.5
+_MAX_DEVIATION = 4.0
+"""From the guess, in prior standard deviations."""
+_NOISE = 0.01
+"""V for each cell, assumed at first."""
+_MIN_NOISE = 1e-6
+_MAX_CORRELATION = 0.95
 _HEAVY = 1e3
 
 
@@ -76,9 +82,9 @@ class IdentifiedBattery:
         lines = [f"{'parameter':24s}{'guess':>11s}{'estimate':>11s}{'std. error':>12s}  unit"]
         for e in self.estimates:
             note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
-            lines.append(
-                f"{e.name:24s}{e.guess:11.4g}{e.value:11.4g}{e.standard_error:12.2g}  {e.unit}{note}"
-            )
+            note += "   (at a bound)" if e.at_bound else ""
+            values = f"{e.guess:11.4g}{e.value:11.4g}{e.standard_error:12.2g}"
+            lines.append(f"{e.name:24s}{values}  {e.unit}{note}")
         lines.append(f"deviation of the voltage: {1e3 * self.deviation:.1f} mV")
         return "\n".join(lines)
 
@@ -103,7 +109,7 @@ def fit_battery(log: Flight, guess: str | PathLike[str] | VehicleParameters) -> 
     vehicle = vehicles.load(guess)
     _check(log, vehicle)
     problem = _Problem(log, vehicle)
-    x, covariance = problem.solve()
+    x, deviations, at_bound = problem.solve()
     found, charge = problem.vehicle(x)
     estimates = []
     for k, name in enumerate(problem.names):
@@ -113,10 +119,11 @@ def fit_battery(log: Flight, guess: str | PathLike[str] | VehicleParameters) -> 
             start, value = getattr(vehicle.battery, name), getattr(found.battery, name)
             scale = value
             unit = {"capacity": "A h", "polarisation_time": "s"}.get(name, "ohm")
-        deviation = math.sqrt(covariance[k, k])
-        error = deviation * _SPREADS[name] * scale
-        is_identified = deviation < _MAX_IDENTIFIED
-        estimates.append(Estimate(name, unit, start, value, error, is_identified, False))
+        error = float(deviations[k]) * _SPREADS[name] * scale
+        is_identified = bool(deviations[k] < _MAX_IDENTIFIED)
+        estimates.append(
+            Estimate(name, unit, start, value, error, is_identified, bool(at_bound[k]))
+        )
     predicted = problem.voltages(x[np.newaxis])[0]
     return IdentifiedBattery(
         found, charge, tuple(estimates), problem.time, problem.recorded, predicted
@@ -221,45 +228,48 @@ class _Problem:
         flown: Any = self._fleet.rollout(
             self._commands, substeps=self._substeps, record=["battery_voltage"]
         )
-        return self._means(flown.battery_voltage.T)
+        return self._means(np.asarray(flown.battery_voltage, dtype=np.float64).T)
 
     def _start(self) -> Array:
         low = np.asarray(self._guess.motor_values("speed_min"))
         return np.maximum(low, self._commands.speeds[0, 0])
 
-    def solve(self) -> tuple[Array, Array]:
-        """Returns the unknowns and their covariance."""
+    def _residuals(self, x: Array, noise: float) -> Array:
+        return np.concatenate([(self.voltages(x[np.newaxis])[0] - self.recorded) / noise, x])
+
+    def _slopes(self, x: Array, noise: float) -> Array:
+        step = np.where(x + _DIFFERENCE > self._bounds()[1], -_DIFFERENCE, _DIFFERENCE)
+        values = self.voltages(np.concatenate([x[np.newaxis], x + np.diag(step)]))
+        slopes: Array = (values[1:] - values[0]).T / step / noise
+        return np.concatenate([slopes, np.eye(len(x))])
+
+    def _bounds(self) -> tuple[Array, Array]:
+        ends = np.full((2, len(self.names)), _MAX_DEVIATION)
+        ends[0] *= -1.0
+        charge = self.names.index(_CHARGE)
+        ends[:, charge] = (np.array([_MIN_CHARGE, 1.0]) - self.charge) / _SPREADS[_CHARGE]
+        return ends[0], ends[1]
+
+    def solve(self) -> tuple[Array, Array, Array]:
+        """Returns the unknowns, their standard deviations, and whether they are at bounds."""
         from scipy.optimize import least_squares
 
         size = len(self.names)
-        noise = 0.01 * self._guess.battery.cells
-        x = np.zeros(size)
-        low, high = np.full(size, -4.0), np.full(size, 4.0)
-        low[0] = (_MIN_CHARGE - self.charge) / _SPREADS[_CHARGE]
-        high[0] = (1.0 - self.charge) / _SPREADS[_CHARGE] + 1e-9
-        jacobian = np.eye(size)
+        noise = _NOISE * self._guess.battery.cells
+        x: Array = np.zeros(size)
         for _ in range(2):  # with an assumed noise, then with that of the residuals
-
-            def residuals(x: Array, noise: float = noise) -> Array:
-                return np.concatenate([(self.voltages(x[np.newaxis])[0] - self.recorded) / noise, x])
-
-            def slopes(x: Array, noise: float = noise) -> Array:
-                step = np.where(x + _DIFFERENCE > high, -_DIFFERENCE, _DIFFERENCE)
-                values = self.voltages(np.concatenate([x[np.newaxis], x + np.diag(step)]))
-                return np.concatenate([(values[1:] - values[0]).T / step / noise, np.eye(size)])
-
-            solved = least_squares(
-                residuals, np.clip(x, low, high), slopes, bounds=(low, high), x_scale=1.0
-            )
-            x, jacobian = np.asarray(solved.x), np.asarray(solved.jac)
-            errors = residuals(x)[:-size] * noise
-            noise = max(float(np.sqrt(np.mean(errors**2))), 1e-6)
+            arguments = {"bounds": self._bounds(), "args": (noise,)}
+            found = least_squares(self._residuals, x, self._slopes, **arguments)
+            x = np.asarray(found.x, dtype=np.float64)
+            errors = found.fun[:-size] * noise
+            information = found.jac[:-size].T @ found.jac[:-size]
+            noise = max(float(np.sqrt(np.mean(errors**2))), _MIN_NOISE)
         # correlated residuals contain less information (first-order autoregression)
         correlation = float(np.sum(errors[1:] * errors[:-1]) / np.sum(errors**2))
-        correlation = min(max(correlation, 0.0), 0.95)
-        information = jacobian[:-size].T @ jacobian[:-size]
-        information *= (1.0 - correlation) / (1.0 + correlation)
-        return x, np.linalg.inv(information + np.eye(size))
+        correlation = min(max(correlation, 0.0), _MAX_CORRELATION)
+        information = information * ((1.0 - correlation) / (1.0 + correlation))
+        variances: Array = np.diag(np.linalg.inv(information + np.eye(size)))
+        return x, np.sqrt(variances), np.asarray(found.active_mask != 0)
 
 
 def _on_a_stand(vehicle: VehicleParameters) -> VehicleParameters:

@@ -214,8 +214,8 @@ class Multicopter(_core.Multicopter):
 
         Controller and delays restart, biases are drawn again and a battery circuit is fully
         charged; wind, a battery voltage that was set, external wrench and rotor effectiveness
-        remain. The noise sequence continues, so episodes differ,
-        unless a seed is given: then the vehicle restarts as newly constructed.
+        remain. The noise sequence continues, so episodes differ, unless a seed is given: then the
+        vehicle restarts as newly constructed.
 
         Raises ValueError or TypeError for invalid arguments; nothing changes then.
         """

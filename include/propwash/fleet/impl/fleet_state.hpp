@@ -206,9 +206,9 @@ void Fleet<T, N>::set_state_of_charge(Span<const T> state_of_charge) {
   if (!plan_.switches.battery_circuit) detail::refuse_battery(vehicle());
   for (const T& charge : state_of_charge) {
     if (is_within(charge, T(0), T(1))) continue;
-    PROPWASH_THROW(std::invalid_argument("state_of_charge = " +
-                                         detail::formatted(static_cast<double>(charge)) +
-                                         ": expected 0 to 1"));
+    PROPWASH_THROW(std::invalid_argument(
+        "state_of_charge = " + detail::formatted(static_cast<double>(charge)) +
+        ": expected 0 to 1"));
   }
   for (std::size_t i = 0; i < size(); ++i) {
     memory_.set_charge(i, double(state_of_charge[state_of_charge.size() == 1 ? 0 : i]));

@@ -30,9 +30,9 @@ struct FleetSwitches {
 
 /// The switches that depend on a vehicle; those of a fleet are the union over its vehicles.
 inline constexpr bool FleetSwitches::* vehicle_switches[] = {
-    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm, &FleetSwitches::imu_is_rotated,
-    &FleetSwitches::is_digital,      &FleetSwitches::process_noise, &FleetSwitches::imu_noise,
-    &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower, &FleetSwitches::turbulence,
+    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm,  &FleetSwitches::imu_is_rotated,
+    &FleetSwitches::is_digital,      &FleetSwitches::process_noise,  &FleetSwitches::imu_noise,
+    &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower,  &FleetSwitches::turbulence,
     &FleetSwitches::battery,         &FleetSwitches::battery_circuit};
 
 /// The features that either of two vehicles enables.

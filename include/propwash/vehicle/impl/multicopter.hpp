@@ -141,12 +141,11 @@ template <int N, class T>
 void Multicopter<N, T>::set_state_of_charge(double state_of_charge) {
   require_circuit(true);
   if (!is_within(state_of_charge, 0.0, 1.0)) {
-    PROPWASH_THROW(std::invalid_argument(
-        "state_of_charge = " + detail::formatted(state_of_charge) + ": expected 0 to 1"));
+    PROPWASH_THROW(std::invalid_argument("state_of_charge = " + detail::formatted(state_of_charge) +
+                                         ": expected 0 to 1"));
   }
   memory_.battery = battery_at_rest<T>(state_of_charge);
-  memory_.voltage =
-      static_cast<double>(open_circuit_voltage(constants_.battery, memory_.battery));
+  memory_.voltage = static_cast<double>(open_circuit_voltage(constants_.battery, memory_.battery));
 }
 
 template <int N, class T>
