@@ -55,9 +55,10 @@ std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
   return result;
 }
 
-/// Allocates arrays (1 + D, W, H, 3), attitudes (1 + D, W, H, 4), for the names in `record` and sets the pointers of `to`.
-py::dict open_loop_arrays(const std::vector<std::string>& record,
-                          std::vector<py::ssize_t> shape, OpenLoopRecord& to) {
+/// Allocates arrays (1 + D, W, H, 3), attitudes (1 + D, W, H, 4), for the names in `record` and
+/// sets the pointers of `to`.
+py::dict open_loop_arrays(const std::vector<std::string>& record, std::vector<py::ssize_t> shape,
+                          OpenLoopRecord& to) {
   const std::pair<const char*, double**> known[] = {{"position", &to.position},
                                                     {"velocity", &to.velocity},
                                                     {"attitude", &to.attitude},

@@ -12,9 +12,9 @@ import pytest
 from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
 from msgspec import structs
 from propwash import _core, identify
+from propwash.identify._open_loop import RECORDED, STEP, Flyer, Windows, commands, fly
 from propwash.identify._parameters import balance_signs, catalogue
 from propwash.identify._problem import Problem, free_names, prepare
-from propwash.identify._open_loop import RECORDED, STEP, Flyer, Windows, commands, fly
 from propwash.vehicle.multicopter import Array
 
 pytest.importorskip("scipy")

@@ -15,8 +15,8 @@ struct MotorParameters {
   PerRotor<P> time_constant_down{};  ///< s, tau_m while the speed falls
   PerRotor<P> speed_min{};           ///< rad/s, lowest speed; commands are limited to it
   PerRotor<P> speed_max{};           ///< rad/s, highest speed; commands are limited to it
-  P speed_offset{};  ///< c_0: speed at duty cycle 0, extrapolated, over speed_max; 0 in the papers
-  P command_delay{};                 ///< s, dead time between command and lag; 0 in the papers
+  P speed_offset{};   ///< c_0: speed at duty cycle 0, extrapolated, over speed_max; 0 in the papers
+  P command_delay{};  ///< s, dead time between command and lag; 0 in the papers
 };
 
 /// Steady rotor speed [rad/s] at the nominal voltage for a duty cycle from 0 to 1, affine: Quan,

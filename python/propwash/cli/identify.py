@@ -35,8 +35,8 @@ def add_parser(commands: Any) -> None:
     found.add_argument(
         "--validate",
         action="store_true",
-        help="also validate: predict each flight with poses from the others, and the rates of the "
-        "last 40 %% of each synchronous flight from the first 60 %%",
+        help="also validate: predict each flight by a fit of the others, or the last 40 %% of a "
+        "single flight by a fit of the first 60 %%",
     )
     found.add_argument(
         "--threads", type=int, default=0, help="0 for all processors (default: %(default)s)"
@@ -67,7 +67,6 @@ def run(options: argparse.Namespace) -> None:
         names = [name.strip() for name in options.parameters.split(",")]
     if options.validate:
         viz.require_matplotlib()
-        _predictable(logs)
     found = identify.fit_vehicle(logs, guess, parameters=names, threads=options.threads)
     print(found.table())
     found.save(out)
@@ -95,37 +94,18 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
     print(f"plot: {saved(lambda: identify.allan_figure(noise), out)}", flush=True)
 
 
-def _predictable(logs: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Returns the logs whose forces, and those whose rotation, can be predicted."""
-    from propwash.identify import usable
-
-    posed = [log for log in logs if usable(log)[0]]
-    synchronous = [log for log in logs if usable(log)[1]]
-    if len(posed) < 2 and not synchronous:
-        raise ValueError(
-            "--validate: expected two logs with poses, or one with synchronous commands at 80 Hz "
-            f"or more, got {len(posed)} and none"
-        )
-    return posed, synchronous
-
-
 def _score(logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path) -> None:
     from propwash import identify
 
-    posed, synchronous = _predictable(logs)
-    if len(posed) > 1:
-        print("\neach flight, predicted by a vehicle fitted to the others:")
-        scores = identify.leave_one_out(posed, guess, threads, parameters=names)
-        _show(scores, posed, out.with_name(f"{out.stem}_left_out.png"))
-    if synchronous:
-        print("\nthe last 40 % of each flight, predicted by a vehicle fitted to the first 60 %:")
-        scores = identify.hold_out(synchronous, guess, threads=threads, parameters=names)
-        _show(scores, synchronous, out.with_name(f"{out.stem}_held_out.png"))
-
-
-def _show(scores: Any, logs: list[Any], file: Path) -> None:
-    from propwash import identify
-
+    if len(logs) > 1:
+        print("\neach flight, predicted by a fit of the others:", flush=True)
+        scores = identify.leave_one_out(
+            logs, guess, threads, parameters=names, progress=lambda text: print(text, flush=True)
+        )
+        file = out.with_name(f"{out.stem}_left_out.png")
+    else:
+        print("\nthe last 40 % of the flight, predicted by a fit of the first 60 %:", flush=True)
+        scores = identify.hold_out(logs, guess, threads=threads, parameters=names)
+        file = out.with_name(f"{out.stem}_held_out.png")
     print(identify.score_table(scores))
-    names = [log.path.stem for log in logs]
-    print(f"plot: {saved(lambda: identify.errors_figure(scores, names), file)}", flush=True)
+    print(f"plot: {saved(lambda: identify.errors_figure(scores), file)}", flush=True)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from propwash import logs, viz
+import numpy as np
+
+from propwash import identify
 from propwash._files import check_folder
 from propwash.cli._shared import add_logs, add_vehicle, read_logs, saved
+from propwash.logs import Flight
 
 
 def add_parser(commands: Any) -> None:
@@ -24,7 +28,7 @@ def add_parser(commands: Any) -> None:
     replayed.add_argument(
         "--horizons",
         type=_horizons,
-        default=logs.HORIZONS,
+        default=(0.1, 0.25, 0.5, 1.0),
         help="s, separated by commas (default: 0.1,0.25,0.5,1.0)",
     )
     replayed.add_argument(
@@ -44,7 +48,7 @@ def _horizons(text: str) -> tuple[float, ...]:
         horizons = (math.nan,)
     if not all(0.002 <= horizon <= 60.0 for horizon in horizons):
         raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
-    return horizons
+    return tuple(sorted(set(horizons)))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -54,15 +58,26 @@ def run(options: argparse.Namespace) -> None:
     check_folder(options.out)
     names: Counter[str] = Counter()
     for number, flight in enumerate(read_logs(options)):
-        result = logs.replay(flight, options.vehicle, max(options.horizons), options.every)
-        windows = len(result.predictions["model"].time)
+        predictions = _predictions(flight, options)
         if number > 0:
             print()
         seconds = flight.time[-1] - flight.time[0]
-        print(f"{flight.path}: {seconds:.1f} s, {windows} windows in the air")
-        print(logs.replay_table(result, options.horizons))
+        print(f"{flight.path}: {seconds:.1f} s, {len(predictions[0].starts)} windows in the air")
+        for prediction in predictions:
+            print("measured attitude:" if prediction.attitude else "model:")
+            print(prediction.table(options.horizons))
         names[flight.path.stem] += 1
         again = f"_{names[flight.path.stem]}" if names[flight.path.stem] > 1 else ""
         file = options.out / f"replay_{flight.path.stem}{again}.png"
-        plot = saved(partial(viz.replay_figure, result), file)
+        plot = saved(partial(identify.replay_figure, predictions), file)
         print(f"plot: {plot}", flush=True)
+
+
+def _predictions(flight: Flight, options: argparse.Namespace) -> list[identify.Prediction]:
+    """Returns predictions of every sample ahead; with poses also one with measured attitude."""
+    horizons: Sequence[float] = options.horizons
+    first = identify.predict(options.vehicle, flight, None, horizons, every=options.every)
+    period = first.flight.time[1] - first.flight.time[0]
+    dense = period * np.arange(1, round(horizons[-1] / period) + 1)
+    modes: tuple[Literal["measured"] | None, ...] = (None, "measured")
+    return [identify.predict(options.vehicle, flight, first.starts, dense, mode) for mode in modes]

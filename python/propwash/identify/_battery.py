@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propwash._checks import ParameterError, require_scipy
 from propwash._core import RotorSpeeds
 from propwash.fleet import Fleet
-from propwash.identify._fit import Estimate
+from propwash.identify._estimates import Estimate
 from propwash.identify._open_loop import STEP, Flyer, commands
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles

@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash._checks import ParameterError, require_scipy
-from propwash._files import written_whole
-from propwash.identify._parameters import catalogue
+from propwash.identify._bias import AccelerometerBias, fit_bias
+from propwash.identify._estimates import (
+    MAX_EVALUATIONS,
+    Estimate,
+    Identified,
+    LogEstimate,
+    Whiteness,
+)
+from propwash.identify._log_battery import Battery
+from propwash.identify._parameters import FreeParameter, catalogue
 from propwash.identify._pieces import Noise
-from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
+from propwash.identify._problem import (
+    Grid,
+    Problem,
+    Scatter,
+    battery_of,
+    free_names,
+    gridded,
+    log_model,
+    unidentifiable,
+)
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -25,142 +41,6 @@ _MAX_IDENTIFIED = 0.5
 _LAGS = 10
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
-_MAX_EVALUATIONS = 25
-_HIGH_RMS = 5.0
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Estimate of one parameter.
-
-    name, unit: of the parameter. guess: the initial value. value: the estimate.
-    """
-
-    name: str
-    unit: str
-    guess: float
-    value: float
-    standard_error: float
-    """In the unit of the value; valid for residuals that are correlated in time."""
-    identified: bool
-    """Whether the data dominate the prior: the standard error is below half the prior's."""
-    at_bound: bool = False
-    """Whether the value is at its minimum or 3 prior deviations (a balance: 1) from the guess."""
-
-
-@dataclass(frozen=True)
-class Whiteness:
-    """Whiteness test of the residuals of one type of window."""
-
-    kind: str
-    """"forces" or "rates"."""
-    residuals: int
-    """Number of residuals."""
-    rms: float
-    """1 if the assumed noise equals the noise of the log."""
-    autocorrelation: float
-    """At a lag of one sample within a window, averaged over windows."""
-    bound: float
-    """Limit of its absolute value, within which white residuals are with 95 % probability."""
-
-    @property
-    def is_white(self) -> bool:
-        """Whether the autocorrelation is within the bound."""
-        return abs(self.autocorrelation) <= self.bound
-
-
-@dataclass(frozen=True)
-class LogEstimate:
-    """Estimates that are specific to one log."""
-
-    flight: Flight
-    """The log on a uniform grid, with velocity and attitude if an observer estimated them."""
-    vehicle: VehicleParameters
-    """The vehicle with the rotor balance of this log."""
-    voltage: Array | None
-    """(K,) V, recorded or estimated."""
-    battery: Battery | None
-    """The battery model, if the voltage was not recorded."""
-
-
-@dataclass(frozen=True)
-class Identified:
-    """Result of `identify.fit_vehicle`.
-
-    estimates: one for each free parameter. whiteness: one for each type of window.
-    logs: estimates specific to each log. cost: the minimum of the cost function.
-    """
-
-    vehicle: VehicleParameters
-    estimates: tuple[Estimate, ...]
-    whiteness: tuple[Whiteness, ...]
-    logs: tuple[LogEstimate, ...]
-    cost: float
-    evaluations: int
-    """Number of evaluations of the residuals."""
-    converged: bool = True
-    """Whether the optimiser converged."""
-
-    def estimate(self, name: str) -> Estimate:
-        """Returns the estimate with this name. Raises KeyError that lists the names for others."""
-        for one in self.estimates:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.estimates)
-        raise KeyError(f"{name!r}: expected one of {names}")
-
-    def table(self) -> str:
-        """Returns estimates, standard errors and whiteness as text."""
-        lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
-        for e in self.estimates:
-            note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
-            if e.at_bound:
-                note += "   (at a bound: its minimum, or too far from the guess)"
-            lines.append(
-                f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
-                + note
-            )
-        if not self.converged:
-            lines.append(
-                f"the search did not converge within {_MAX_EVALUATIONS} evaluations: use a better "
-                f"guess or fewer parameters"
-            )
-        lines.append("")
-        for w in self.whiteness:
-            verdict = "white" if w.is_white else "not white"
-            lines.append(
-                f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
-                f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
-            )
-            if w.rms > _HIGH_RMS:
-                lines.append(
-                    "  far above the assumed noise: check the order of the motors, units and "
-                    "frames of the log, and the guess"
-                )
-        return "\n".join(lines)
-
-    def to_toml(self) -> str:
-        """Returns the text of a vehicle file with the standard errors in table `[sources]`."""
-        logs = ", ".join(log.flight.path.name for log in self.logs)
-        lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
-        lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
-        for e in self.estimates:
-            lines.append(
-                f'"identified {e.name}" = "{e.value:.6g} +- {e.standard_error:.2g} {e.unit}'
-                f'{"" if e.identified else ", weakly identifiable"}"'
-            )
-        return "\n".join(lines) + "\n"
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes a vehicle file; leaves no partial file if that fails."""
-        file = Path(path)
-        with written_whole(file, ".toml") as part:
-            part.write_text(self.to_toml(), encoding="utf-8")
-            vehicles.load(part)
-
-
-def _plain(text: str) -> str:
-    return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in text)
 
 
 def fit_vehicle(
@@ -170,6 +50,7 @@ def fit_vehicle(
     parameters: Sequence[str] | None = None,
     fraction: float = 1.0,
     noise: Noise | None = None,
+    scatter: Scatter | None = None,
     threads: int = 0,
 ) -> Identified:
     """Identifies a vehicle from flight logs by multiple shooting.
@@ -181,25 +62,85 @@ def fit_vehicle(
         identifiable from the logs.
     fraction: fraction of each flight's time in the air, from its start, that is fitted.
     noise: standard deviations that weight the residuals.
+    scatter: standard deviations of the flights around the vehicle.
     threads: as for `Fleet`.
 
-    Raises ValueError for a log that cannot be used, TypeError for logs or noise of another type,
-    ParameterError for an invalid guess and unknown names, ImportError without scipy.
+    Raises ValueError for a log that cannot be used, TypeError for logs, noise or scatter of another
+    type, ParameterError for an invalid guess, unknown names and parameters that these logs do not
+    identify, ImportError without scipy.
     """
     require_scipy("identification")
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, fraction)
     start = vehicles.load(guess)
-    names = free_names(flights, start) if parameters is None else _names(parameters, start)
-    if not isinstance(noise, Noise | None):
-        raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
-    several = len(flights) > 1
-    models = [prepare(f, start, noise or Noise(), several, fraction) for f in flights]
-    problem = Problem(models, start, names, threads)
+    if parameters is None:
+        names = free_names(flights, start)
+    else:
+        names = _names(parameters, flights, start)
+    grids = [gridded(flight, start).first(fraction) for flight in flights]
+    bias = fit_bias([(grid.flight, grid.rows) for grid in grids], start)
+    problem = _problem(grids, start, names, bias, battery_of(start), noise, scatter, threads)
     return _result(problem, _solve(problem))
 
 
-def _check(flights: Sequence[object], fraction: float) -> None:
+def calibrate(
+    vehicle: str | PathLike[str] | VehicleParameters | Identified,
+    log: Flight,
+    seconds: float = 8.0,
+    *,
+    noise: Noise | None = None,
+    scatter: Scatter | None = None,
+    threads: int = 0,
+) -> LogEstimate:
+    """Estimates the trims of one flight from its start: thrust, tilt, torques, battery.
+
+    vehicle: its parameters are kept. The result of `fit_vehicle` also has the accelerometer's bias
+        and what the batteries of its logs have in common.
+    log: from `read_log`.
+    seconds: time in the air, from its start, that is fitted; the battery's state continues from
+        there with the estimated slope.
+    noise, scatter, threads: as for `fit_vehicle`.
+
+    Raises ValueError for a log that cannot be used or is shorter, TypeError for a log, noise or
+    scatter of another type, ParameterError for an invalid vehicle, ImportError without scipy.
+    """
+    require_scipy("calibration")
+    _check([log])
+    fitted = vehicle if isinstance(vehicle, Identified) else None
+    start = vehicles.load(vehicle) if not isinstance(vehicle, Identified) else vehicle.vehicle
+    grid = gridded(log, start)
+    flown = (grid.rows[1] - grid.rows[0]) * grid.period
+    if not 1.2 <= seconds <= flown:
+        raise ValueError(
+            f"seconds: expected 1.2 s to the {flown:.3g} s of {log.path} in the air, got "
+            f"{seconds!r:.50}"
+        )
+    grid = grid.first(seconds=seconds)
+    bias = fitted.bias if fitted else fit_bias([(grid.flight, grid.rows)], start)
+    battery = fitted.battery if fitted else battery_of(start)
+    problem = _problem([grid], start, [], bias, battery, noise, scatter, threads)
+    return _result(problem, _solve(problem)).logs[0]
+
+
+def _problem(
+    grids: Sequence[Grid],
+    guess: VehicleParameters,
+    names: Sequence[str],
+    bias: AccelerometerBias,
+    battery: Battery | None,
+    noise: Noise | None,
+    scatter: Scatter | None,
+    threads: int,
+) -> Problem:
+    if not isinstance(noise, Noise | None):
+        raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
+    if not isinstance(scatter, Scatter | None):
+        raise TypeError(f"scatter: expected identify.Scatter, got {scatter!r:.50}")
+    models = [log_model(grid, guess, noise or Noise(), bias, battery) for grid in grids]
+    return Problem(models, guess, names, scatter or Scatter(), threads, bias)
+
+
+def _check(flights: Sequence[object], fraction: float = 1.0) -> None:
     if not flights:
         raise ValueError("logs: expected at least one")
     for log in flights:
@@ -228,7 +169,9 @@ def _check_finite(log: Flight) -> None:
             )
 
 
-def _names(parameters: Sequence[str], guess: VehicleParameters) -> list[str]:
+def _names(
+    parameters: Sequence[str], logs: Sequence[Flight], guess: VehicleParameters
+) -> list[str]:
     known = catalogue(guess)
     names = [parameters] if isinstance(parameters, str) else list(parameters)
     for k, name in enumerate(names):
@@ -236,6 +179,11 @@ def _names(parameters: Sequence[str], guess: VehicleParameters) -> list[str]:
             raise ParameterError(f"parameters: {name!r} is none of {', '.join(known)}")
         if name in names[:k]:
             raise ParameterError(f"parameters: expected each name once, got {name!r} twice")
+        reason = unidentifiable(name, logs, guess)
+        if reason:
+            raise ParameterError(
+                f"parameters: {name!r} cannot be identified from these logs: {reason}"
+            )
     if not names:
         raise ParameterError(f"parameters: expected at least one of {', '.join(known)}")
     return names
@@ -305,10 +253,10 @@ def _solve(problem: Problem) -> _Solved:
         evaluations.jacobian,
         bounds=_bounds(problem),
         loss="soft_l1",
-        xtol=1e-4,
-        ftol=1e-5,
+        xtol=1e-6,
+        ftol=1e-8,
         x_scale="jac",
-        max_nfev=_MAX_EVALUATIONS,
+        max_nfev=MAX_EVALUATIONS,
     )
     x = np.asarray(solved.x)
     return _Solved(
@@ -350,7 +298,7 @@ def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[
     kinds: dict[str, list[tuple[Array, int]]] = {}
     windows = [piece for log in problem.logs for piece in log.pieces]
     for piece, (residuals, _) in zip(windows, pieces, strict=True):
-        kind = "forces" if piece.replay_attitude else "rates"
+        kind = type(piece).__name__.lower()
         kinds.setdefault(kind, []).append((residuals, piece.series_length))
     found = []
     for kind, parts in kinds.items():
@@ -368,33 +316,63 @@ def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[
     return found
 
 
+def _estimate(
+    parameter: FreeParameter, guess: float, value: float, deviation: float, at_bound: bool
+) -> Estimate:
+    """deviation: standard error in prior standard deviations."""
+    scale = abs(value) if parameter.is_factor else 1.0
+    error = float(deviation * parameter.spread * scale)
+    is_identified = bool(deviation < _MAX_IDENTIFIED)
+    return Estimate(
+        parameter.name, parameter.unit, guess, value, error, is_identified, bool(at_bound)
+    )
+
+
 def _result(problem: Problem, solved: _Solved) -> Identified:
     x = solved.x
     deviation = np.sqrt(_variances(problem, solved.pieces))
     identified = problem.vehicle(x)
-    estimates = []
-    for k, parameter in enumerate(problem.free):
-        value = parameter.read(identified)
-        scale = abs(value) if parameter.is_factor else 1.0
-        error = float(deviation[k] * parameter.spread * scale)
-        is_identified = bool(deviation[k] < _MAX_IDENTIFIED)
-        guess, at_bound = parameter.read(problem.guess), bool(solved.at_bound[k])
-        estimates.append(
-            Estimate(parameter.name, parameter.unit, guess, value, error, is_identified, at_bound)
+    estimates = [
+        _estimate(p, p.read(problem.guess), p.read(identified), deviation[k], solved.at_bound[k])
+        for k, p in enumerate(problem.free)
+    ]
+    logs = []
+    for number, log in enumerate(problem.logs):
+        trims = tuple(
+            _trim(p, x[k], deviation[k], solved.at_bound[k])
+            for k, p in problem.trims[number].items()
         )
-    logs = tuple(_log_estimate(problem, x, k, log) for k, log in enumerate(problem.logs))
+        flight, (first, last) = log.grid.flight, log.grid.rows
+        logs.append(
+            LogEstimate(
+                flight,
+                problem.vehicle(x, number),
+                problem.battery(x, number),
+                problem.bias,
+                trims,
+                (float(flight.time[first]), float(flight.time[last - 1])),
+            )
+        )
     name = f"{problem.guess.name.removesuffix('_identified')}_identified"
     return Identified(
         identified.replace(name=name),
         tuple(estimates),
         tuple(_whiteness(problem, solved.pieces)),
-        logs,
+        tuple(logs),
+        problem.bias,
+        problem.battery(x),
         solved.cost,
         solved.evaluations,
         solved.converged,
     )
 
 
-def _log_estimate(problem: Problem, x: Array, number: int, log: LogModel) -> LogEstimate:
-    flyer, _ = problem.flyer(x, number)
-    return LogEstimate(log.flight, flyer.vehicle, flyer.voltage, problem.battery(x, number))
+def _trim(parameter: FreeParameter, x: float, deviation: float, at_bound: bool) -> Estimate:
+    value = float(x) * parameter.spread
+    if parameter.is_factor:
+        value = float(np.expm1(value))
+    unit = "rad" if parameter.name.startswith("tilt") else "relative"
+    error = float(deviation * parameter.spread)
+    return Estimate(
+        parameter.name, unit, 0.0, value, error, bool(deviation < _MAX_IDENTIFIED), bool(at_bound)
+    )

@@ -195,7 +195,7 @@ def _of_motors() -> Iterator[FreeParameter]:
         read = partial(_read_motor, field)
         yield FreeParameter(field, "s", 0.5, _factor(f"motor.{field}"), read, True)
     change, read = _offset("motor.speed_offset"), partial(_read_motor, "speed_offset")
-    yield FreeParameter("speed_offset", "", 0.1, change, read, False, 0.0)
+    yield FreeParameter("speed_offset", "", 0.05, change, read, False, 0.0)
     change, read = _offset("motor.command_delay"), partial(_read_motor, "command_delay")
     yield FreeParameter("delay", "s", 0.02, change, read, False, 0.0)
 

@@ -1,96 +1,86 @@
-"""The least-squares problem: vehicle parameters, nuisance parameters of each log, residuals.
+"""The least-squares problem: vehicle parameters, trims and battery of each log, residuals.
 
 Unknowns are in standard deviations of their priors, which have mean zero: what the logs do not
-identify keeps the value of the guess.
+identify keeps the value of the guess. A trim is the deviation of a parameter in one flight from the
+vehicle's, with the scatter between flights as its prior: the standard errors of the vehicle's
+parameters therefore include that scatter (a hierarchical model; Gelman et al., "Bayesian Data
+Analysis", chapter 5).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash.fleet.threads import pool_of
 from propwash.identify import _parameters as free_parameters
-from propwash.identify._parameters import FreeParameter
-from propwash.identify._pieces import Forces, Noise, Rates, check_voltage, flying_rows
+from propwash.identify._airborne import check_voltage, flying_rows
+from propwash.identify._bias import AccelerometerBias
+from propwash.identify._log_battery import Battery, hover_load
 from propwash.identify._open_loop import Flyer, fly
+from propwash.identify._parameters import BALANCES, FreeParameter
+from propwash.identify._pieces import Forces, Noise, Rates, Torques
 from propwash.logs import Flight, can_observe, with_observed_motion
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
-_LOAD_LAG = 0.03
-_RATIO_LIMITS = (0.3, 2.0)
-_BALANCE_SPREAD = 0.05
 _MAX_FINE_STEP = 3e-3
 """s, maximum step of logs that are resampled to 2 ms."""
 _MAX_STEP = 0.012
+_TILTS = ("tilt_x", "tilt_y")
+_SAG = 0.03
+"""Prior standard deviation of the sag of the voltage, common to logs that did not record it."""
 
 
 @dataclass(frozen=True)
-class Battery:
-    """The voltage of a log that did not record it: V = V0 (1 + offset + slope t - sag load).
+class Scatter:
+    """Standard deviations of the trims of a flight around the parameters of the vehicle."""
 
-    The load is the sum of the squared duty cycles after a lag of 30 ms, minus its value in hover;
-    t is the time from the first row in the air in units of 10 s.
-    """
+    thrust: float = 0.01
+    """Relative: air density, wear, calibration of the voltage; twice that of the voltage."""
+    tilt: float = 0.003
+    """rad: the body frame of the motion capture against the rotors."""
+    balance: float = 0.02
+    """Relative thrust of the rotors: the place of the battery."""
+    warming: float = 0.001
+    """1/(10 s), relative slope of a recorded voltage: motors that warm up."""
+    charge: float = 0.05
+    """Relative, of the voltage of logs that did not record it."""
+    discharge: float = 0.01
+    """1/(10 s), relative slope of the voltage of logs that did not record it."""
 
-    offset: float = 0.0
-    """Fraction of the nominal voltage."""
-    slope: float = 0.0
-    """1/(10 s)."""
-    sag: float = 0.0
-    """Fraction of the nominal voltage, for one rotor at full duty cycle."""
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not (isinstance(value, (int, float)) and 1e-6 <= value <= 1.0):
+                raise ValueError(
+                    f"scatter.{item.name}: expected a number from 1e-6 to 1, got {value!r:.50}"
+                )
 
-    SPREADS = (0.05, 0.02, 0.03)
-    """Standard deviations of the prior of offset, slope and sag."""
-
-    def voltage(
-        self, flight: Flight, period: float, start: float, vehicle: VehicleParameters
-    ) -> tuple[Array, Array]:
-        """Returns (K,) V on a grid and (3, K) derivatives for offset, slope and sag.
-
-        t starts at `start` [s].
-        """
-        fraction = 1.0 - math.exp(-period / _LOAD_LAG)
-        load = np.sum(flight.duty**2, axis=1)
-        load = _lagged(load, fraction) - _hover_load(vehicle)
-        effects = np.stack([np.ones_like(load), 0.1 * (flight.time - start), -load])
-        ratio = 1.0 + np.array([self.offset, self.slope, self.sag]) @ effects
-        low, high = _RATIO_LIMITS
-        nominal = vehicle.battery.nominal_voltage
-        slopes = np.where((ratio > low) & (ratio < high), nominal * effects, 0.0)
-        return np.asarray(nominal * np.clip(ratio, low, high)), slopes
+    def of(self, name: str) -> float:
+        """Returns the standard deviation of the trim of a parameter."""
+        return float(getattr(self, name.partition("_")[0]))
 
 
-def _hover_load(vehicle: VehicleParameters) -> float:
-    """Returns the sum of the squared duty cycles in hover."""
-    return vehicle.weight / float(np.mean(vehicle.max_rotor_thrust))
-
-
-def _lagged(values: Array, fraction: float) -> Array:
-    from scipy.signal import lfilter
-
-    return np.asarray(lfilter([fraction], [1.0, fraction - 1.0], values))
-
-
-@dataclass
-class LogModel:
-    """A log, its residuals, and the names of its nuisance parameters."""
+@dataclass(frozen=True)
+class Grid:
+    """A log on a uniform time grid, and its rows in the air."""
 
     flight: Flight
-    """On the uniform grid, with velocity and attitude if an observer estimated them."""
     period: float
-    pieces: list[Forces | Rates]
-    first: int
-    has_battery: bool
-    has_balance: bool
-    has_rotation: bool
-    nuisances: list[str] = field(default_factory=list)
+    """s."""
+    rows: tuple[int, int]
+    """The first one in the air, and the one after the last."""
+
+    def first(self, fraction: float = 1.0, seconds: float = np.inf) -> Grid:
+        """Returns the grid with the first part of the rows in the air."""
+        first, last = self.rows
+        count = min(fraction * (last - first), seconds / self.period)
+        return replace(self, rows=(first, first + int(count)))
 
 
 def usable(flight: Flight) -> tuple[bool, bool]:
@@ -98,39 +88,23 @@ def usable(flight: Flight) -> tuple[bool, bool]:
     return flight.has_pose, flight.synchronous and flight.period <= _MAX_STEP
 
 
-def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
-    """Returns the names of the parameters that are identifiable from these logs."""
-    kinds = [usable(log) for log in logs]
-    names = list(free_parameters.THRUST)
-    if any(pose for pose, _ in kinds):
-        names = list(free_parameters.FORCES)
-    if any(rotation for _, rotation in kinds):
-        names += [*free_parameters.LAG, *free_parameters.ROTATION]
-        has_velocity = any(pose and rotation for pose, rotation in kinds) or can_observe(guess)
-        absent = {
-            "torque": guess.rotors[0].torque_coefficient == 0.0,
-            "rotor_inertia": guess.rotors[0].inertia == 0.0,
-            "blow_back": not has_velocity,
-            **{
-                f"balance_{axis}": not free_parameters.balance_signs(guess, axis).any()
-                for axis in ("roll", "pitch", "yaw")
-            },
-        }
-        names = [name for name in names if not absent.get(name, False)]
-    return names
-
-
-def prepare(
-    flight: Flight, guess: VehicleParameters, noise: Noise, several: bool, fraction: float = 1.0
-) -> LogModel:
-    """Prepares a log, of which the first `fraction` is fitted; several: there are other logs."""
-    if flight.duty.shape[1] != len(guess.rotors):
+def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
+    """Raises ValueError unless the log has a motor for each rotor."""
+    if flight.duty.shape[1] != len(vehicle.rotors):
         raise ValueError(
-            f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {guess.name!r} has "
-            f"{len(guess.rotors)} rotors; map the columns of each motor, or use another vehicle"
+            f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {vehicle.name!r} "
+            f"has {len(vehicle.rotors)} rotors; map the columns of each motor, or use another "
+            f"vehicle"
         )
-    pose, rotation = usable(flight)
-    if not pose and not rotation:
+
+
+def gridded(flight: Flight, vehicle: VehicleParameters) -> Grid:
+    """Interpolates a log on a uniform grid: 2 ms for logs of 330 Hz or more.
+
+    Raises ValueError for a log that cannot be of a flight of the vehicle.
+    """
+    check_motors(flight, vehicle)
+    if not any(usable(flight)):
         raise ValueError(
             f"{flight.path}: expected position, velocity and attitude, or commands and body rates "
             f"with one clock at {1.0 / _MAX_STEP:.0f} Hz or more; got neither: steps of "
@@ -140,96 +114,170 @@ def prepare(
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
     grid = flight.resampled(period)
     rows = flying_rows(grid, period)
-    check_voltage(grid, rows, guess.battery.nominal_voltage)
-    first, last = rows[0], rows[0] + int(fraction * (rows[1] - rows[0]))
-    lateral = grid.specific_force[first:last, :2].mean(axis=0)
-    grid = with_observed_motion(grid, guess, (float(lateral[0]), float(lateral[1])))
-    pieces: list[Forces | Rates] = []
-    if pose:
-        pieces.append(Forces(grid, period, (first, last), noise))
-    if rotation:
-        pieces.append(Rates(grid, period, (first, last), noise))
-    has_battery = flight.voltage is None and guess.battery.nominal_voltage > 0.0
-    model = LogModel(grid, period, pieces, first, has_battery, several and rotation, rotation)
-    if has_battery:
-        model.nuisances += ["battery_offset", "battery_slope"]
-    if model.has_balance:
-        model.nuisances += ["balance_roll", "balance_pitch", "balance_yaw"]
+    check_voltage(grid, rows, vehicle.battery.nominal_voltage)
+    return Grid(grid, period, rows)
+
+
+@dataclass
+class LogModel:
+    """A log, its residuals, and the names of its trims and other nuisance parameters."""
+
+    grid: Grid
+    """Without the accelerometer's bias; with velocity and attitude if an observer estimated
+    them."""
+    pieces: list[Forces | Rates | Torques]
+    battery: Battery | None
+    """With the prior mean of its numbers; None if rotor speeds do not depend on a voltage."""
+    has_rotation: bool
+    nuisances: list[str] = field(default_factory=list)
+
+
+def without_bias(flight: Flight, bias: AccelerometerBias | None) -> Flight:
+    """Returns the flight without the accelerometer's bias."""
+    if bias is None:
+        return flight
+    return replace(flight, specific_force=flight.specific_force - bias.value)
+
+
+def log_model(
+    grid: Grid,
+    guess: VehicleParameters,
+    noise: Noise,
+    bias: AccelerometerBias,
+    battery: Battery | None,
+) -> LogModel:
+    """Makes the residuals of the rows of a grid that are in the air."""
+    pose, rotation = usable(grid.flight)
+    flight = with_observed_motion(without_bias(grid.flight, bias), guess)
+    grid = replace(grid, flight=flight)
+    pieces: list[Forces | Rates | Torques] = []
+    for kind, is_used in ((Forces, pose), (Torques, not rotation), (Rates, rotation)):
+        if is_used:
+            pieces.append(kind(flight, grid.period, grid.rows, noise))
+    model = LogModel(grid, pieces, battery, rotation)
+    model.nuisances += ["thrust"] if battery is None else ["battery_offset", "battery_slope"]
+    model.nuisances += [*(_TILTS if pose else ()), *_possible_balances(guess)]
     return model
+
+
+def battery_of(vehicle: VehicleParameters) -> Battery | None:
+    """Returns the prior of a log's battery; None for a vehicle without dependence on a voltage."""
+    nominal = vehicle.battery.nominal_voltage
+    return Battery(nominal, hover_load(vehicle)) if nominal > 0.0 else None
+
+
+def _possible_balances(vehicle: VehicleParameters) -> list[str]:
+    return [
+        name
+        for name in BALANCES
+        if free_parameters.balance_signs(vehicle, name.removeprefix("balance_")).any()
+    ]
 
 
 class Problem:
     """Residuals of all logs, and their derivatives with respect to all unknowns."""
 
     def __init__(
-        self, logs: Sequence[LogModel], guess: VehicleParameters, names: Sequence[str], threads: int
+        self,
+        logs: Sequence[LogModel],
+        guess: VehicleParameters,
+        names: Sequence[str],
+        scatter: Scatter,
+        threads: int,
+        bias: AccelerometerBias,
     ) -> None:
         catalogue = free_parameters.catalogue(guess)
-        self.guess, self.logs = guess, list(logs)
+        self.guess, self.logs, self.bias = guess, list(logs), bias
         self.free: list[FreeParameter] = [catalogue[name] for name in names]
+        self.trims: list[dict[int, FreeParameter]] = []
         self.nuisances: list[dict[str, int]] = []
         size = len(self.free)
         for log in self.logs:
-            self.nuisances.append({name: size + k for k, name in enumerate(log.nuisances)})
+            indices = {name: size + k for k, name in enumerate(log.nuisances)}
+            self.nuisances.append(indices)
+            self.trims.append(
+                {
+                    k: replace(catalogue[name], spread=scatter.of(name), minimum=None)
+                    for name, k in indices.items()
+                    if name in catalogue
+                }
+            )
             size += len(log.nuisances)
-        self.sag = size if any(log.has_battery for log in self.logs) else None
+        self.sag: int | None = None
+        if names and any(log.battery is not None for log in self.logs):
+            self.sag = size
         self.size = size + (self.sag is not None)
+        self._scatter = scatter
         self._pool = pool_of(threads)
-        self._log_parameters = [self._of_log(k, catalogue) for k in range(len(self.logs))]
 
-    def _of_log(
-        self, number: int, catalogue: Mapping[str, FreeParameter]
-    ) -> tuple[list[FreeParameter], list[int]]:
-        """Returns the free parameters of a vehicle in one log and the indices of their unknowns."""
+    def _moved(self, number: int) -> list[int]:
+        """Returns the unknowns of the vehicle that a log identifies.
+
+        The others have their values in the log's simulation, but no derivatives: with commands of
+        another clock, lags and moments of inertia would absorb the delays of the radio.
+        """
+        known = (*free_parameters.FORCES, *BALANCES, "blow_back")
         rotates = self.logs[number].has_rotation
-        indexed = [
-            (parameter, k)
-            for k, parameter in enumerate(self.free)
-            if rotates or parameter.name in free_parameters.FORCES
-        ]
-        indexed += [
-            (replace(catalogue[name], spread=_BALANCE_SPREAD), k)
-            for name, k in self.nuisances[number].items()
-            if name.startswith("balance")
-        ]
-        return [parameter for parameter, _ in indexed], [k for _, k in indexed]
+        common = [k for k, p in enumerate(self.free) if rotates or p.name in known]
+        return [*common, *self.trims[number]]
 
-    def vehicle(self, x: Array) -> VehicleParameters:
-        """Returns the vehicle common to all logs."""
-        return free_parameters.changed(self.guess, self.free, x[: len(self.free)])
+    def vehicle(self, x: Array, number: int | None = None) -> VehicleParameters:
+        """Returns the vehicle common to all logs, or that of one log, with its trims."""
+        indexed = dict(enumerate(self.free)) | ({} if number is None else self.trims[number])
+        return free_parameters.changed(self.guess, [*indexed.values()], x[[*indexed]])
 
-    def battery(self, x: Array, number: int) -> Battery | None:
-        """Returns the battery model of a log without recorded voltage; None for others."""
-        if not self.logs[number].has_battery:
+    def battery(self, x: Array, number: int | None = None) -> Battery | None:
+        """Returns the battery of a log, or what all logs have in common; None without one."""
+        known = [log.battery for log in self.logs if log.battery is not None]
+        if not known:
             return None
-        spreads = np.array(Battery.SPREADS)
-        return Battery(*(x[self._of_battery(number)] * spreads).tolist())
+        columns, changes = self._of_battery(number)
+        offset, slope, sag = x[columns] @ changes
+        battery = known[0]
+        return replace(
+            battery,
+            offset=battery.offset + float(offset),
+            slope=battery.slope + float(slope),
+            sag=battery.sag + float(sag),
+        )
 
-    def _of_battery(self, number: int) -> list[int]:
-        """Returns the indices of the unknowns of a log's battery."""
-        indices = self.nuisances[number]
-        assert self.sag is not None
-        return [indices["battery_offset"], indices["battery_slope"], self.sag]
+    def _of_battery(self, number: int | None) -> tuple[list[int], Array]:
+        """Returns U unknowns of a log's battery, and the (U, 3) change of its numbers for each."""
+        columns, changes = [], []
+        if self.sag is not None:
+            columns, changes = [self.sag], [[0.0, 0.0, _SAG]]
+        if number is not None:
+            scatter = self._scatter
+            offset, slope = scatter.charge, scatter.discharge
+            if self.logs[number].grid.flight.voltage is not None:
+                offset, slope = 0.5 * scatter.thrust, scatter.warming
+            indices = self.nuisances[number]
+            columns += [indices["battery_offset"], indices["battery_slope"]]
+            changes += [[offset, 0.0, 0.0], [0.0, slope, 0.0]]
+        return columns, np.array(changes).reshape(-1, 3)
 
     def flyer(self, x: Array, number: int) -> tuple[Flyer, list[int]]:
         """Returns the vehicle of one log and the indices of the unknowns on which it depends."""
         log = self.logs[number]
-        free, columns = self._log_parameters[number]
-        vehicle = free_parameters.changed(self.guess, free, x[columns])
-        slopes = free_parameters.slopes(self.guess, free, x[columns])
+        indexed = dict(enumerate(self.free)) | self.trims[number]
+        columns = self._moved(number)
+        vehicle = self.vehicle(x, number)
+        every = free_parameters.slopes(self.guess, [*indexed.values()], x[[*indexed]])
+        places = [[*indexed].index(k) for k in columns]
+        slopes: Mapping[str, Array] = {name: s[places] for name, s in every.items()}
         battery = self.battery(x, number)
         if battery is None:
-            return Flyer(vehicle, log.flight.voltage, len(columns), slopes), columns
-        start = float(log.flight.time[log.first])
-        voltage, by_battery = battery.voltage(log.flight, log.period, start, self.guess)
-        by_battery *= np.array(Battery.SPREADS)[:, np.newaxis]
+            return Flyer(vehicle, None, len(columns), slopes), columns
+        start = float(log.grid.flight.time[log.grid.rows[0]])
+        voltage, by_number = battery.voltage(log.grid.flight, log.grid.period, start)
+        of_battery, changes = self._of_battery(number)
         zeros = np.zeros((len(columns), len(voltage)))
         slopes = {
-            name: np.concatenate([s, np.zeros((len(by_battery), *s.shape[1:]))])
+            name: np.concatenate([s, np.zeros((len(of_battery), *s.shape[1:]))])
             for name, s in slopes.items()
         }
-        columns = columns + self._of_battery(number)
-        by_unknown = np.concatenate([zeros, by_battery])
+        columns = columns + of_battery
+        by_unknown = np.concatenate([zeros, changes @ by_number])
         return Flyer(vehicle, voltage, len(columns), slopes, by_unknown), columns
 
     def evaluate(self, x: Array) -> list[tuple[Array, Array]]:
@@ -248,3 +296,35 @@ class Problem:
                 slopes[..., columns] = np.moveaxis(at[1:], 0, -1)
                 pieces.append((at[0], slopes))
         return pieces
+
+
+def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
+    """Returns the names of the parameters that are identifiable from these logs."""
+    return [
+        name for name in free_parameters.catalogue(guess) if not unidentifiable(name, logs, guess)
+    ]
+
+
+def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) -> str:
+    """Returns why a parameter is not identifiable from these logs; empty if it is."""
+    kinds = [usable(log) for log in logs]
+    pose = any(has_pose for has_pose, _ in kinds)
+    rotation = any(rotates for _, rotates in kinds)
+    if name in BALANCES:
+        signs = free_parameters.balance_signs(guess, name.removeprefix("balance_"))
+        return "" if signs.any() else "the rotors of the guess have no torque about this axis"
+    if name in free_parameters.FORCES:
+        if pose or name in free_parameters.THRUST:
+            return ""
+        return "expected a log with position, velocity and attitude"
+    if name == "blow_back":
+        if pose or (rotation and can_observe(guess)):
+            return ""
+        return "expected a log with velocity, or a guess with rotor_drag to observe it"
+    if not rotation:
+        return "expected a log with commands and body rates of one clock at 80 Hz or more"
+    if name in ("torque", "rotor_inertia"):
+        field_of = {"torque": "torque_coefficient", "rotor_inertia": "inertia"}[name]
+        if getattr(guess.rotors[0], field_of) == 0.0:
+            return f"it is a factor of the guess, whose rotors.{field_of} is 0"
+    return ""

@@ -1,97 +1,154 @@
-"""Prediction errors of an identified vehicle on validation data."""
+"""Prediction errors of an identified vehicle on flights that were not fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash.identify import _fit
-from propwash.identify._pieces import Forces, Noise, Rates, flying_rows
-from propwash.identify._problem import prepare, usable
-from propwash.identify._open_loop import Flyer, fly
+from propwash.identify._estimates import Identified, LogEstimate
+from propwash.identify._parameters import THRUST
+from propwash.identify._pieces import Noise
+from propwash.identify._predict import HORIZONS, UNITS, Prediction, distance, measured_at, predict
+from propwash.identify._problem import Scatter, gridded, unidentifiable
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
-FORCE_HORIZONS = (0.25, 0.5, 1.0)
-"""s, of predictions with measured attitude."""
-RATE_HORIZONS = (0.05, 0.1)
-"""s, of predictions from the initial state alone."""
+_PAPERS = ("torque", "rotor_inertia", "inertia_x", "inertia_y")
+_SHORTEST = 1.2
+"""s, for a calibration."""
+_CALIBRATED = 0.6
+"""Maximum fraction of a flight for its calibration."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Prediction errors of one quantity at one horizon, on validation data.
+    """Prediction errors of one quantity at one horizon by one model, on validation data.
 
-    quantity, unit: of the prediction.
+    quantity, unit: of the prediction; "measured attitude" if that was inserted.
     """
 
+    model: str
+    """"fitted", "calibrated", "papers' model" or "constant velocity"."""
     quantity: str
     unit: str
     horizon: float
     """s."""
-    errors: tuple[Array, ...]
-    """For each log the (W,) errors of its windows."""
+    errors: dict[str, Array]
+    """For each log, by its file's stem, the (W,) errors of its windows."""
 
     @property
     def median(self) -> float:
         """Median over all windows of all logs."""
-        return float(np.median(np.concatenate(self.errors)))
+        return float(np.median(np.concatenate([*self.errors.values()])))
 
     @property
     def percentile_90(self) -> float:
         """90th percentile over all windows of all logs."""
-        return float(np.percentile(np.concatenate(self.errors), 90))
+        return float(np.percentile(np.concatenate([*self.errors.values()]), 90))
 
 
-def _force_errors(piece: Forces, flyer: Flyer) -> dict[str, Array]:
-    windows = piece.windows
-    predicted = fly(windows, flyer, True)
-    flight, rows = windows.flight, windows.rows
-    assert flight.position is not None
-    assert flight.velocity is not None
-    force = predicted.specific_force[0][..., 2] - flight.specific_force[rows][..., 2]
-    return {
-        "position, measured attitude": np.linalg.norm(
-            predicted.position[0] - flight.position[rows], axis=-1
-        ),
-        "velocity, measured attitude": np.linalg.norm(
-            predicted.velocity[0] - flight.velocity[rows], axis=-1
-        ),
-        "vertical specific force, measured attitude": np.abs(force),
-    }
+class _Collected:
+    """Errors by model, quantity and horizon."""
+
+    def __init__(self, horizons: Sequence[float]) -> None:
+        self._horizons = horizons
+        self._scores: dict[tuple[str, str, float], Score] = {}
+
+    def add(self, model: str, name: str, prediction: Prediction) -> None:
+        """Adds the errors of a prediction of the log `name`."""
+        for quantity, errors in prediction.errors.items():
+            how = ", measured attitude" if prediction.attitude else ""
+            for k, horizon in enumerate(self._horizons):
+                key = (model, quantity + how, horizon)
+                new = Score(*key[:2], UNITS[quantity], horizon, {})
+                self._scores.setdefault(key, new).errors[name] = errors[:, k]
+
+    def scores(self) -> list[Score]:
+        """Returns the scores, by quantity, horizon and model."""
+        order = {name: k for k, name in enumerate(UNITS)}
+        return sorted(
+            self._scores.values(),
+            key=lambda s: (
+                "measured" in s.quantity,
+                order[s.quantity.partition(",")[0]],
+                s.horizon,
+            ),
+        )
 
 
-def _rate_errors(piece: Rates, flyer: Flyer) -> dict[str, Array]:
-    windows = piece.windows
-    predicted = fly(windows, flyer, False)
-    flight, rows = windows.flight, windows.rows
-    force = piece.vertical_force(predicted)[0] - flight.specific_force[rows][..., 2]
-    return {
-        "body rates": np.linalg.norm(predicted.body_rates[0] - flight.body_rates[rows], axis=-1),
-        "vertical specific force": np.abs(force),
-    }
+def _predict_all(
+    collected: _Collected,
+    name: str,
+    log: Flight,
+    starts: Array,
+    horizons: Sequence[float],
+    models: dict[str, VehicleParameters | Identified | LogEstimate],
+    threads: int,
+) -> None:
+    for attitude in (None, "measured") if log.has_pose else (None,):
+        for model, vehicle in models.items():
+            predicted = predict(vehicle, log, starts, horizons, attitude, threads=threads)
+            collected.add(model, name, predicted)
+        collected.add("constant velocity", name, _constant_velocity(predicted))
 
 
-_UNITS = {"position": "m", "velocity": "m/s", "body rates": "rad/s", "vertical": "m/s^2"}
+def _constant_velocity(prediction: Prediction) -> Prediction:
+    """Returns the prediction by the velocity, body rates and specific force of each start."""
+    flight = prediction.flight
+    rows = np.searchsorted(flight.time, prediction.starts - 1e-9)
+    ahead = prediction.horizons[:, np.newaxis]
+    held = {name: values[:, np.newaxis] for name, values in measured_at(flight, rows).items()}
+    values = {name: np.broadcast_to(held[name], m.shape) for name, m in prediction.measured.items()}
+    if "position" in values:
+        values["position"] = held["position"] + ahead * held["velocity"]
+    if "attitude" in values:
+        values["attitude"] = _turned(held["attitude"], ahead * held["body rates"])
+    errors = {name: distance(name, v, prediction.measured[name]) for name, v in values.items()}
+    return Prediction(
+        flight,
+        prediction.vehicle,
+        prediction.starts,
+        prediction.horizons,
+        prediction.attitude,
+        values,
+        prediction.measured,
+        errors,
+    )
 
 
-def _scores(
-    errors: Sequence[tuple[float, dict[str, Array]]], horizons: Sequence[float]
-) -> list[Score]:
-    scores = []
-    for quantity in errors[0][1]:
-        unit = next(unit for name, unit in _UNITS.items() if quantity.startswith(name))
-        for horizon in horizons:
-            parts = tuple(found[quantity][:, round(horizon / h) - 1] for h, found in errors)
-            scores.append(Score(quantity, unit, horizon, parts))
-    return scores
+def _turned(attitude: Array, angle: Array) -> Array:
+    """Returns attitudes (…, 4) turned by rotation vectors (…, 3) in the body frame [rad]."""
+    half = 0.5 * np.linalg.norm(angle, axis=-1, keepdims=True)
+    w, v = np.cos(half), 0.5 * np.sinc(half / np.pi) * angle
+    w0, v0 = attitude[..., :1], attitude[..., 1:]
+    real = w0 * w - np.sum(v0 * v, axis=-1, keepdims=True)
+    return np.concatenate([real, w0 * v + w * v0 + np.cross(v0, v)], axis=-1)
+
+
+def papers_model(guess: VehicleParameters) -> VehicleParameters:
+    """Returns the guess with the terms of the FlightGoggles papers only.
+
+    One time constant for each motor, its mean; no delay, offset of speeds, rotor drag, blow-back.
+    """
+    up, down = guess.motor_values("time_constant_up"), guess.motor_values("time_constant_down")
+    mean = float(np.mean([*up, *down]))
+    return guess.replace(
+        motor={
+            "time_constant_up": mean,
+            "time_constant_down": mean,
+            "speed_offset": 0.0,
+            "command_delay": 0.0,
+        },
+        rotor_drag={"linear": (0.0, 0.0, 0.0), "blow_back": 0.0},
+    )
 
 
 def leave_one_out(
@@ -99,36 +156,68 @@ def leave_one_out(
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
     threads: int = 0,
     *,
+    seconds: float = 8.0,
+    horizons: Sequence[float] = HORIZONS,
     parameters: Sequence[str] | None = None,
     noise: Noise | None = None,
+    scatter: Scatter | None = None,
+    progress: Callable[[str], None] = lambda message: None,
 ) -> list[Score]:
-    """Predicts each log by a fit of all others. The logs need position, velocity and attitude.
+    """Predicts each log by a fit of all others.
 
-    guess, threads, parameters, noise: as for `identify.fit_vehicle`.
+    Four models predict the same windows: the fitted vehicle, the same one calibrated on the first
+    `seconds` (at most 60 %) of the flight, the papers' model fitted to the same logs, and constant
+    velocity. The windows begin after the calibration.
 
-    Raises ValueError for fewer than two logs and for a log without poses, and the exceptions of
-    `identify.fit_vehicle`.
+    guess, threads, parameters, noise, scatter: as for `identify.fit_vehicle`.
+    seconds: for the calibration.
+    horizons: s, increasing.
+    progress: is called with a message before each fit.
+
+    Raises ValueError for fewer than two logs, and the exceptions of `identify.fit_vehicle`.
     """
     if len(logs) < 2:
         raise ValueError(f"logs: expected at least two to leave one out, got {len(logs)}")
-    for log in logs:
-        if not usable(log)[0]:
-            raise ValueError(
-                f"{log.path}: expected a log with position, velocity and attitude; use `hold_out` "
-                f"for others"
-            )
     start = vehicles.load(guess)
-    weights = noise or Noise()
-    errors = []
+    names = _stems(logs)
+    collected = _Collected(horizons)
     for k, log in enumerate(logs):
+        progress(f"{names[k]}: fitting the other {len(logs) - 1}")
         rest = [*logs[:k], *logs[k + 1 :]]
-        found = _fit.fit_vehicle(rest, start, parameters=parameters, noise=noise, threads=threads)
-        model = prepare(log, start, weights, False)
-        rows = flying_rows(model.flight, model.period)
-        piece = Forces(model.flight, model.period, rows, weights, every=0.1)
-        flyer = Flyer(found.vehicle, model.flight.voltage)
-        errors.append((model.period, _force_errors(piece, flyer)))
-    return _scores(errors, FORCE_HORIZONS)
+        found = _fit.fit_vehicle(
+            rest, start, parameters=parameters, noise=noise, scatter=scatter, threads=threads
+        )
+        papers = _fit_papers(rest, start, noise, scatter, threads)
+        rows = gridded(log, start)
+        flown = (rows.rows[1] - rows.rows[0]) * rows.period
+        first = max(_SHORTEST, min(seconds, _CALIBRATED * flown))
+        calibrated = _fit.calibrate(
+            found, log, first, noise=noise, scatter=scatter, threads=threads
+        )
+        last = float(rows.flight.time[rows.rows[1] - 1]) - horizons[-1]
+        starts = np.arange(calibrated.seconds[1], last, 0.1)
+        models: dict[str, VehicleParameters | Identified | LogEstimate] = {
+            "fitted": found,
+            "calibrated": calibrated,
+            "papers' model": papers,
+        }
+        _predict_all(collected, names[k], log, starts, horizons, models, threads)
+    return collected.scores()
+
+
+def _fit_papers(
+    logs: Sequence[Flight],
+    guess: VehicleParameters,
+    noise: Noise | None,
+    scatter: Scatter | None,
+    threads: int,
+) -> VehicleParameters:
+    papers = papers_model(guess)
+    names = [name for name in (THRUST[0], *_PAPERS) if not unidentifiable(name, logs, papers)]
+    found = _fit.fit_vehicle(
+        logs, papers, parameters=names, noise=noise, scatter=scatter, threads=threads
+    )
+    return found.vehicle
 
 
 def hold_out(
@@ -137,46 +226,57 @@ def hold_out(
     fraction: float = 0.6,
     threads: int = 0,
     *,
+    horizons: Sequence[float] = HORIZONS,
     parameters: Sequence[str] | None = None,
     noise: Noise | None = None,
+    scatter: Scatter | None = None,
 ) -> list[Score]:
-    """Fits the first `fraction` of each flight; predicts body rates and vertical force of the rest.
+    """Fits the first `fraction` of each flight and predicts the rest, as constant velocity does.
 
-    guess, threads, parameters, noise: as for `identify.fit_vehicle`.
+    guess, threads, parameters, noise, scatter: as for `identify.fit_vehicle`. horizons: s.
 
-    Raises ValueError for an invalid fraction and for a log with several clocks or of less than
-    80 Hz, and the exceptions of `identify.fit_vehicle`.
+    Raises ValueError for an invalid fraction, and the exceptions of `identify.fit_vehicle`.
     """
-    for log in logs:
-        if not usable(log)[1]:
-            raise ValueError(
-                f"{log.path}: expected commands and motion with one clock at 80 Hz or more; use "
-                f"`leave_one_out` for logs of poses"
-            )
     if not 0.05 <= fraction <= 0.95:
         raise ValueError(f"fraction: expected a number from 0.05 to 0.95, got {fraction!r:.50}")
     found = _fit.fit_vehicle(
-        logs, guess, parameters=parameters, fraction=fraction, noise=noise, threads=threads
+        logs,
+        guess,
+        parameters=parameters,
+        fraction=fraction,
+        noise=noise,
+        scatter=scatter,
+        threads=threads,
     )
-    weights = noise or Noise()
-    errors = []
-    for estimate in found.logs:
-        period = float(estimate.flight.time[1] - estimate.flight.time[0])
-        # an estimated attitude has no heading and may be inconsistent with the body rates
-        first, last = flying_rows(replace(estimate.flight, attitude=None), period)
-        rest = first + int(fraction * (last - first)), last
-        piece = Rates(estimate.flight, period, rest, weights, every=0.05)
-        errors.append((period, _rate_errors(piece, Flyer(estimate.vehicle, estimate.voltage))))
-    return _scores(errors, RATE_HORIZONS)
+    collected = _Collected(horizons)
+    for name, log, estimate in zip(_stems(logs), logs, found.logs, strict=True):
+        grid = gridded(log, estimate.vehicle)
+        last = float(grid.flight.time[grid.rows[1] - 1]) - horizons[-1]
+        starts = np.arange(estimate.seconds[1], last, 0.1)
+        _predict_all(collected, name, log, starts, horizons, {"fitted": estimate}, threads)
+    return collected.scores()
+
+
+def _stems(logs: Sequence[Flight]) -> list[str]:
+    """Returns a name for each log, without duplicates."""
+    stems = [log.path.stem for log in logs]
+    return [f"{s} {k + 1}" if stems.count(s) > 1 else s for k, s in enumerate(stems)]
 
 
 def table(scores: Sequence[Score]) -> str:
-    """Returns medians and 90th percentiles as text."""
-    lines = [f"{'':48s}{'ahead':>8s}{'median':>9s}{'90 %':>9s}   medians of the logs"]
-    for score in scores:
-        medians = ", ".join(f"{np.median(e):.3f}" for e in score.errors)
+    """Returns medians and 90th percentiles of each model as text."""
+    models = list(dict.fromkeys(score.model for score in scores))
+    lines = [
+        f"{'':48s}{'ahead':>8s}" + "".join(f"{model:>20s}" for model in models),
+        f"{'':48s}{'':>8s}" + f"{'median / 90 %':>20s}" * len(models),
+    ]
+    cells: dict[tuple[str, str, float], dict[str, str]] = {}
+    for s in scores:
+        row = cells.setdefault((s.quantity, s.unit, s.horizon), {})
+        row[s.model] = f"{s.median:.3f} / {s.percentile_90:.3f}"
+    for (quantity, unit, horizon), row in cells.items():
         lines.append(
-            f"{f'{score.quantity} [{score.unit}]':48s}{f'{score.horizon:g} s':>8s}"
-            f"{score.median:9.3f}{score.percentile_90:9.3f}   {medians}"
+            f"{f'{quantity} [{unit}]':48s}{f'{horizon:g} s':>8s}"
+            + "".join(f"{row.get(model, '-'):>20s}" for model in models)
         )
     return "\n".join(lines)

@@ -106,9 +106,7 @@ class Columns:
         for name in ("accelerometer_cutoff", "voltage_cutoff"):
             cutoff = getattr(self, name)
             if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
-                raise ValueError(
-                    f"columns.{name}: expected a number > 0 [Hz], got {shown(cutoff)}"
-                )
+                raise ValueError(f"columns.{name}: expected a number > 0 [Hz], got {shown(cutoff)}")
 
     def _check_numbers(self, table: str) -> None:
         numbers = getattr(self, table)

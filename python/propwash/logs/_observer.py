@@ -32,11 +32,12 @@ def can_observe(vehicle: VehicleParameters) -> bool:
 
 
 def with_observed_motion(
-    grid: Flight, vehicle: VehicleParameters, bias: tuple[float, float]
+    grid: Flight, vehicle: VehicleParameters, bias: tuple[float, float] = (0.0, 0.0)
 ) -> Flight:
     """Returns the flight with velocity and attitude.
 
-    Recorded values are used where the log has them. An estimated attitude has heading 0.
+    Recorded values are used where the log has them. An estimated attitude has heading 0. A vehicle
+    without rotor drag (`can_observe`) returns the flight unchanged.
 
     grid: A flight on a uniform time grid.
     bias: Accelerometer readings along x and y in hover [m/s^2].

@@ -5,7 +5,6 @@ from __future__ import annotations
 from propwash.viz._plots import (
     check,
     reference_figure,
-    replay_figure,
     save,
     show,
     trajectory_figure,
@@ -15,7 +14,6 @@ from propwash.viz.figures import require_matplotlib
 __all__ = [
     "check",
     "reference_figure",
-    "replay_figure",
     "require_matplotlib",
     "save",
     "show",

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash._checks import choice
-from propwash.logs import HORIZONS, UNITS, Replay
 from propwash.trajectories import Reference, flatness
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -19,7 +18,6 @@ from propwash.viz import flights as _flights
 from propwash.viz import paths_3d
 from propwash.viz.figures import (
     AXES,
-    COLOURS,
     labelled,
     legend_above,
     new_figure,
@@ -28,92 +26,7 @@ from propwash.viz.figures import (
 from propwash.world import Scene
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-def replay_figure(result: Replay) -> Figure:
-    """A figure of measured and predicted signals, and of the errors over the horizon."""
-    quantities = [q for q in UNITS if q in result.predictions["model"].errors]
-    vectors: list[str] = [q for q in ("position", "velocity", "body rates") if q in quantities]
-    if "vertical specific force" in quantities:
-        vectors.append("vertical specific force")
-    figure = new_figure(14, 3.0 * max(len(vectors), 2))
-    grid = figure.add_gridspec(len(vectors), 3)
-    for row, quantity in enumerate(vectors):
-        _traces(figure.add_subplot(grid[row, :2]), result, quantity)
-        _growth(figure.add_subplot(grid[row, 2]), result, quantity)
-    figure.suptitle(f"{result.flight.path.name}, predicted by the vehicle {result.vehicle.name!r}")
-    return figure
-
-
-def _measured(result: Replay, quantity: str) -> NDArray[np.float64]:
-    flight = result.flight
-    measured = {
-        "position": flight.position,
-        "velocity": flight.velocity,
-        "body rates": flight.body_rates,
-        "vertical specific force": flight.specific_force[:, 2:],
-    }[quantity]
-    assert measured is not None
-    return measured
-
-
-def _traces(axes: Axes, result: Replay, quantity: str) -> None:
-    """Draws the measured signal and predicted segments that start on it.
-
-    Body rates are drawn over the shortest horizon, the others with measured attitude, if present.
-    """
-    measured = _measured(result, quantity)
-    mode = "measured attitude" if "measured attitude" in result.predictions else "model"
-    length = HORIZONS[-1]
-    if quantity == "body rates":
-        mode, length = "model", HORIZONS[0]
-    prediction = result.predictions[mode]
-    values = prediction.values[quantity]
-    values = values.reshape(*values.shape[:2], -1)
-    samples = min(round(length / result.period), values.shape[1])
-    names = AXES if measured.shape[1] == 3 else ("z",)
-    for axis, name in enumerate(names):
-        axes.plot(result.flight.time, measured[:, axis], color=COLOURS[axis], lw=0.8, alpha=0.5)
-        axes.plot([], [], color=COLOURS[axis], label=name)
-    latest = -np.inf
-    for window, times in enumerate(prediction.time):
-        if times[0] < latest:
-            continue
-        latest = times[samples - 1]
-        for axis in range(measured.shape[1]):
-            axes.plot(times[:samples], values[window, :samples, axis], color=COLOURS[axis], lw=1.6)
-    low, high = np.percentile(measured, [0.1, 99.9])
-    margin = 0.25 * (high - low)
-    axes.set_ylim(low - margin, high + margin)
-    axes.set_xlim(prediction.time[0, 0] - 0.5, prediction.time[-1, -1] + 0.5)
-    legend_above(axes)
-    how = "measured attitude, " if mode == "measured attitude" else ""
-    labelled(
-        axes,
-        f"{quantity}: measured (thin), predicted {samples * result.period:g} s ahead ({how}thick)",
-        "time [s]",
-        f"{quantity} [{UNITS[quantity]}]",
-    )
-
-
-def _growth(axes: Axes, result: Replay, quantity: str) -> None:
-    for colour, (mode, prediction) in zip(COLOURS, result.predictions.items(), strict=False):
-        if quantity not in prediction.errors:
-            continue
-        errors = prediction.errors[quantity]
-        ahead = result.period * np.arange(1, errors.shape[1] + 1)
-        median, high = np.percentile(errors, [50, 90], axis=0)
-        axes.plot(ahead, median, color=colour, label=f"{mode}: median")
-        axes.plot(ahead, high, "--", color=colour, label=f"{mode}: 90 %")
-    axes.set_yscale("log")
-    for horizon in HORIZONS:
-        axes.axvline(horizon, color="0.8", lw=0.8)
-    axes.legend(fontsize=7)
-    labelled(
-        axes, f"error of the predicted {quantity}", "time ahead [s]", f"error [{UNITS[quantity]}]"
-    )
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:

@@ -1,0 +1,189 @@
+"""Results of a fit: estimates with standard errors, whiteness, the vehicle file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash._files import written_whole
+from propwash.identify._bias import AccelerometerBias
+from propwash.identify._log_battery import Battery
+from propwash.logs import Flight
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.parameters import VehicleParameters
+
+Array = NDArray[np.float64]
+
+MAX_EVALUATIONS = 25
+_HIGH_RMS = 5.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimate of one parameter.
+
+    name, unit: of the parameter. guess: the initial value. value: the estimate.
+    """
+
+    name: str
+    unit: str
+    guess: float
+    value: float
+    standard_error: float
+    """In the unit of the value; valid for residuals that are correlated in time."""
+    identified: bool
+    """Whether the data dominate the prior: the standard error is below half the prior's."""
+    at_bound: bool = False
+    """Whether the value is at its minimum or 3 prior deviations (a balance: 1) from the guess."""
+
+
+@dataclass(frozen=True)
+class Whiteness:
+    """Whiteness test of the residuals of one type of window."""
+
+    kind: str
+    """"forces", "torques" or "rates"."""
+    residuals: int
+    """Number of residuals."""
+    rms: float
+    """1 if the assumed noise equals the noise of the log."""
+    autocorrelation: float
+    """At a lag of one sample within a window, averaged over windows."""
+    bound: float
+    """Limit of its absolute value, within which white residuals are with 95 % probability."""
+
+    @property
+    def is_white(self) -> bool:
+        """Whether the autocorrelation is within the bound."""
+        return abs(self.autocorrelation) <= self.bound
+
+
+@dataclass(frozen=True)
+class LogEstimate:
+    """Estimates that are specific to one log, for `identify.predict`."""
+
+    flight: Flight
+    """The log on a uniform grid without the accelerometer's bias; with velocity and attitude if an
+    observer estimated them."""
+    vehicle: VehicleParameters
+    """The vehicle with the trims of this log."""
+    battery: Battery | None
+    """The effective voltage of this log; None without a nominal voltage."""
+    bias: AccelerometerBias
+    """Of the accelerometer, common to all logs of the fit."""
+    trims: tuple[Estimate, ...]
+    """Deviations of this flight from the vehicle: `thrust` relative, `tilt_x` and `tilt_y` in rad,
+    `balance_roll` and others relative."""
+    seconds: tuple[float, float]
+    """Times of the first and the last row that were fitted."""
+
+    def table(self) -> str:
+        """Returns the trims and the battery as text."""
+        lines = [
+            f"{self.flight.path.name}, {self.seconds[0]:.1f} to {self.seconds[1]:.1f} s",
+            f"{'trim':20s}{'estimate':>13s}{'std. error':>12s}  unit",
+        ]
+        for trim in self.trims:
+            lines.append(
+                f"{trim.name:20s}{trim.value:13.5g}{trim.standard_error:12.2g}  {trim.unit}"
+            )
+        if self.battery is not None:
+            lines.append(
+                f"effective voltage: {1.0 + self.battery.offset:.3f} of the "
+                + ("recorded" if self.flight.voltage is not None else f"{self.battery.nominal:g} V")
+                + f", {self.battery.slope:+.4f} per 10 s at first, {-self.battery.sag:+.3f} for "
+                "each rotor at full duty cycle"
+            )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Identified:
+    """Result of `identify.fit_vehicle`.
+
+    estimates: one for each free parameter. whiteness: one for each type of window.
+    logs: estimates specific to each log. cost: the minimum of the cost function.
+    """
+
+    vehicle: VehicleParameters
+    estimates: tuple[Estimate, ...]
+    whiteness: tuple[Whiteness, ...]
+    logs: tuple[LogEstimate, ...]
+    bias: AccelerometerBias
+    """Of the accelerometer, common to all logs."""
+    battery: Battery | None
+    """What the effective voltages of all logs have in common; None without a nominal voltage."""
+    cost: float
+    evaluations: int
+    """Number of evaluations of the residuals."""
+    converged: bool = True
+    """Whether the optimiser converged."""
+
+    def estimate(self, name: str) -> Estimate:
+        """Returns the estimate with this name. Raises KeyError that lists the names for others."""
+        for one in self.estimates:
+            if one.name == name:
+                return one
+        names = ", ".join(one.name for one in self.estimates)
+        raise KeyError(f"{name!r}: expected one of {names}")
+
+    def table(self) -> str:
+        """Returns estimates, standard errors and whiteness as text."""
+        lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
+        for e in self.estimates:
+            note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
+            if e.at_bound:
+                note += "   (at a bound: its minimum, or too far from the guess)"
+            lines.append(
+                f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
+                + note
+            )
+        if not self.converged:
+            lines.append(
+                f"the search did not converge within {MAX_EVALUATIONS} evaluations: use a better "
+                f"guess or fewer parameters"
+            )
+        bias = zip("xyz", self.bias.value, self.bias.standard_error, strict=True)
+        for axis, value, error in bias:
+            name = f"accelerometer bias {axis}"
+            lines.append(f"{name:20s}{0.0:13.5g}{value:13.5g}{error:12.2g}  m/s^2")
+        lines.append("")
+        for w in self.whiteness:
+            verdict = "white" if w.is_white else "not white"
+            lines.append(
+                f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
+                f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
+            )
+            if w.rms > _HIGH_RMS:
+                lines.append(
+                    "  far above the assumed noise: check the order of the motors, units and "
+                    "frames of the log, and the guess"
+                )
+        return "\n".join(lines)
+
+    def to_toml(self) -> str:
+        """Returns the text of a vehicle file with the standard errors in table `[sources]`."""
+        logs = ", ".join(log.flight.path.name for log in self.logs)
+        lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
+        lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
+        for e in self.estimates:
+            lines.append(
+                f'"identified {e.name}" = "{e.value:.6g} +- {e.standard_error:.2g} {e.unit}'
+                f'{"" if e.identified else ", weakly identifiable"}"'
+            )
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a vehicle file; leaves no partial file if that fails."""
+        file = Path(path)
+        with written_whole(file, ".toml") as part:
+            part.write_text(self.to_toml(), encoding="utf-8")
+            vehicles.load(part)
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in text)
