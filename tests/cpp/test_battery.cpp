@@ -21,8 +21,10 @@ pw::VehicleParameters powered() {
 }
 
 template <class T>
-pw::BatteryCircuit<T> circuit(const pw::VehicleParameters& vehicle, double dt) {
-  return pw::make_battery_circuit<T>(vehicle.battery, dt);
+pw::BatteryCircuit<T, 4> circuit(const pw::VehicleParameters& vehicle, double dt) {
+  pw::BatteryCircuit<T, 4> c;
+  pw::set_circuit(c, vehicle.battery, dt);
+  return c;
 }
 
 double published_curve(double s) {

@@ -250,8 +250,11 @@ struct Flight {
     const auto delay = [](pw::SmallArray<T, N>& delayed) { delayed = delayed * 0.5; };
     auto battery = pw::battery_at_rest<T>(0.7);
     pw::drive_motors(c.model, speeds, delay, true, [&](const pw::SmallArray<T, N>& commands) {
-      return pw::discharge(c, battery, bench.in<T>(0.5, 1.0), x.rotor_speeds, commands,
-                           commands * 0.1);
+      const T ratio = bench.in<T>(0.5, 1.0);
+      if constexpr (Shape::has_battery_circuit) {
+        return pw::discharge(c, battery, ratio, x.rotor_speeds, commands, commands * 0.1);
+      }
+      return ratio;
     });
     bench.out(speeds), bench.out(battery.rest), bench.out(battery.polarisation);
     const auto z = bench.array<T, 6>(6, -2.0, 2.0);

@@ -8,7 +8,7 @@
 namespace pw = propwash;
 
 constexpr int rotors = 4;
-using Shape = pw::ParallelShape;
+using Shape = pw::GeneralShape;
 
 template <class T>
 struct Vehicle {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "propwash/math/scalar.hpp"
+#include "propwash/math/small_array.hpp"
 
 namespace propwash {
 
@@ -65,8 +66,15 @@ BatteryState<T> battery_at_rest(double state_of_charge) {
   return {T(level), T(level - state_of_charge), T(0), T(0)};
 }
 
-/// Constants of the circuit for steps of one dt.
+/// Coefficients of the power of a rotor.
 template <class P>
+struct RotorShaft {
+  P torque_coefficient{};  ///< N m/(rad/s)^2
+  P inertia{};             ///< kg m^2
+};
+
+/// Constants of the circuit and its load for steps of one dt.
+template <class P, int N>
 struct BatteryCircuit {
   P cells{};
   P surplus{};                  ///< V, full_voltage less the curve at 1
@@ -78,38 +86,34 @@ struct BatteryCircuit {
   P inverse_efficiency{};
   P load{};             ///< W
   P inverse_nominal{};  ///< 1/V
+  SmallArray<RotorShaft<P>, N> shafts{};
 };
 
-/// The constants of a circuit for steps of dt [s]; zero if the vehicle has none.
-template <class P>
-BatteryCircuit<P> make_battery_circuit(const BatteryParameters<double>& p, double dt) {
-  if (!(p.cells > 0.0)) return {};
-  const double r = p.resistance;
-  return {P(p.cells),
-          P(p.full_voltage - cell_voltage(1.0)),
-          P(4.0 * r),
-          P(r > 0.0 ? 1.0 / (4.0 * r) : 0.0),
-          P(p.polarisation_resistance),
-          P(p.polarisation_time > 0.0 ? -std::expm1(-dt / p.polarisation_time) : 1.0),
-          P(dt / (3600.0 * p.capacity)),
-          P(1.0 / p.efficiency),
-          P(p.load),
-          P(1.0 / p.nominal_voltage)};
+/// A vehicle without a battery circuit.
+struct NoBatteryCircuit {};
+
+/// Sets the constants of a circuit, except its shafts, for steps of dt [s].
+template <class P, int N>
+void set_circuit(BatteryCircuit<P, N>& c, const BatteryParameters<double>& p, double dt) {
+  if (!(p.cells > 0.0)) return;
+  c.cells = P(p.cells);
+  c.surplus = P(p.full_voltage - cell_voltage(1.0));
+  c.resistance_4 = P(4.0 * p.resistance);
+  c.inverse_4 = P(p.resistance > 0.0 ? 0.25 / p.resistance : 0.0);
+  c.polarisation_resistance = P(p.polarisation_resistance);
+  c.polarisation_step = P(p.polarisation_time > 0.0 ? -std::expm1(-dt / p.polarisation_time) : 1.0);
+  c.charge_step = P(dt / (3600.0 * p.capacity));
+  c.inverse_efficiency = P(1.0 / p.efficiency);
+  c.load = P(p.load);
+  c.inverse_nominal = P(1.0 / p.nominal_voltage);
 }
 
 /// Open-circuit voltage [V] of the battery.
-template <class T, class P>
-PROPWASH_FN T open_circuit_voltage(const BatteryCircuit<P>& c, const BatteryState<T>& x) {
+template <class T, class P, int N>
+PROPWASH_FN T open_circuit_voltage(const BatteryCircuit<P, N>& c, const BatteryState<T>& x) {
   const T s = x.state_of_charge - x.rest;
   return (cell_voltage(s) + s * c.surplus) * c.cells;
 }
-
-/// Coefficients of the power of a rotor.
-template <class P>
-struct RotorShaft {
-  P torque_coefficient{};  ///< N m/(rad/s)^2
-  P inertia{};             ///< kg m^2
-};
 
 /// Mechanical power [W] that a motor delivers to its rotor, at least 0: a braking motor does not
 /// charge the battery. `effectiveness` is the factor on the aerodynamic torque.
@@ -130,8 +134,8 @@ struct BatteryOutput {
 
 /// Output of the circuit for a mechanical power [W] of the rotors: the larger root of
 /// V I = power, V = E - R_0 I; the largest power that the circuit can supply is E^2 / (4 R_0).
-template <class T, class P>
-PROPWASH_FN BatteryOutput<T> battery_output(const BatteryCircuit<P>& c, const BatteryState<T>& x,
+template <class T, class P, int N>
+PROPWASH_FN BatteryOutput<T> battery_output(const BatteryCircuit<P, N>& c, const BatteryState<T>& x,
                                             const T& rotor_power) {
   const T zero(constant<T>(0));
   // limited, as infinity times a resistance of zero is not a number
@@ -144,8 +148,8 @@ PROPWASH_FN BatteryOutput<T> battery_output(const BatteryCircuit<P>& c, const Ba
 }
 
 /// The state after a step at a current [A].
-template <class T, class P>
-PROPWASH_FN BatteryState<T> discharged(const BatteryCircuit<P>& c, const BatteryState<T>& x,
+template <class T, class P, int N>
+PROPWASH_FN BatteryState<T> discharged(const BatteryCircuit<P, N>& c, const BatteryState<T>& x,
                                        const T& current) {
   const T used = x.rest + current * c.charge_step;
   const T whole = round(used * constant<T>(65536.0)) * constant<T>(1.0 / 65536.0);

@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "propwash/model/battery.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/motor.hpp"
 #include "propwash/model/rigid_body.hpp"
@@ -33,8 +34,12 @@ struct ParallelShape {
   /// One value per rotor.
   template <class X, int N>
   using EachRotor = AllRotors<X, N>;
-  static constexpr bool has_rotor_drag = false;  ///< whether the model has drag of the rotors
-  static constexpr double rate_unit = 1.0;       ///< rad/s, unit of body rates in the model
+  /// The battery circuit.
+  template <class P, int N>
+  using Battery = NoBatteryCircuit;
+  static constexpr bool has_battery_circuit = false;  ///< whether Battery is a BatteryCircuit
+  static constexpr bool has_rotor_drag = false;       ///< whether the model has drag of the rotors
+  static constexpr double rate_unit = 1.0;            ///< rad/s, unit of body rates in the model
 };
 
 /// ParallelShape in the normalised units of PrincipalBody: the same motion with fewer products.
@@ -64,7 +69,11 @@ struct GeneralShape {
   /// One value per rotor.
   template <class X, int N>
   using EachRotor = SmallArray<X, N>;
-  static constexpr bool has_rotor_drag = true;  ///< whether the model has drag of the rotors
+  /// The battery circuit.
+  template <class P, int N>
+  using Battery = BatteryCircuit<P, N>;
+  static constexpr bool has_battery_circuit = true;  ///< whether Battery is a BatteryCircuit
+  static constexpr bool has_rotor_drag = true;       ///< whether the model has drag of the rotors
   /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 1.0;
 };

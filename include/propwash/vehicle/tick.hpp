@@ -34,13 +34,12 @@ struct TickConstants {
   Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
   RateControlLaw<P, typename Shape::template Matrix<P>> law{};  ///< the rate control law
   ImuDevice<P> imu{};                                           ///< the inertial measurement unit
-  P per_force{};                          ///< factor from N to the force unit of the model
-  Vec3<P> per_torque{};                   ///< factors from N m to the torque units of the model
-  P force_deviation{};                    ///< process noise held for dt, force unit of the model
-  Vec3<P> torque_deviation{};             ///< process noise held for dt, torque units of the model
-  ImuDeviations<P> imu_deviations{};      ///< for steps of dt
-  BatteryCircuit<P> battery{};            ///< for steps of dt
-  SmallArray<RotorShaft<P>, N> shafts{};  ///< loads of the battery
+  P per_force{};                      ///< factor from N to the force unit of the model
+  Vec3<P> per_torque{};               ///< factors from N m to the torque units of the model
+  P force_deviation{};                ///< process noise held for dt, force unit of the model
+  Vec3<P> torque_deviation{};         ///< process noise held for dt, torque units of the model
+  ImuDeviations<P> imu_deviations{};  ///< for steps of dt
+  typename Shape::template Battery<P, N> battery{};  ///< for steps of dt
 };
 
 /// Rotor speeds [rad/s] limited to the range of the motors.
@@ -89,7 +88,7 @@ PROPWASH_FN T discharge(const TickConstants<P, N, Shape>& c, BatteryState<T>& ba
     const T command = clamp(command_at_voltage(commands[i], voltage_ratio), c.model.speed_min[i],
                             c.model.speed_max[i]);
     const T acceleration = rotor_acceleration(c.model.motor[i], speeds[i], command);
-    power = power + rotor_power(c.shafts[i], effectiveness[i], speeds[i], acceleration);
+    power = power + rotor_power(c.battery.shafts[i], effectiveness[i], speeds[i], acceleration);
   });
   const BatteryOutput<T> output = battery_output(c.battery, battery, power);
   battery = discharged(c.battery, battery, output.current);

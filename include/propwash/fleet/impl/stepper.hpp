@@ -218,8 +218,10 @@ class FleetStepper {
         if (batch_.motor_delay != nullptr) delay_motors(speeds);
       };
       drive_motors(constants_.model, input_.command, delay, batch_.switches.battery,
-                   [&](const SmallArray<Real, N>& speeds) PROPWASH_LAMBDA {
-                     if (batch_.switches.battery_circuit) discharge_battery(speeds);
+                   [&]([[maybe_unused]] const SmallArray<Real, N>& speeds) PROPWASH_LAMBDA {
+                     if constexpr (Shape::has_battery_circuit) {
+                       if (batch_.switches.battery_circuit) discharge_battery(speeds);
+                     }
                      return field(layout.voltage_ratio);
                    });
     }
