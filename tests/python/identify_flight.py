@@ -36,9 +36,26 @@ def true_vehicle() -> pw.VehicleParameters:
         name="true",
         body={"inertia": inertia.tolist()},
         rotors=rotors,
-        motor={"time_constant_up": 0.045, "time_constant_down": 0.075, "command_delay": 0.009},
+        motor={
+            "time_constant_up": 0.045,
+            "time_constant_down": 0.075,
+            "speed_offset": 0.16,
+            "command_delay": 0.009,
+        },
         rotor_drag={"linear": (0.5, 0.3, 0.2), "blow_back": 2e-4},
     )
+
+
+def speeds_at(vehicle: pw.VehicleParameters, duty: Array) -> Array:
+    """Rotor speeds [rad/s] of duty cycles at the nominal voltage."""
+    offset = vehicle.motor.speed_offset
+    return vehicle.motor_values("speed_max")[0] * (offset + (1.0 - offset) * duty)
+
+
+def duty_at(vehicle: pw.VehicleParameters, speeds: Array) -> Array:
+    """The inverse of `speeds_at`."""
+    offset = vehicle.motor.speed_offset
+    return (speeds / vehicle.motor_values("speed_max")[0] - offset) / (1.0 - offset)
 
 
 @dataclass
@@ -71,8 +88,7 @@ class _Pilot:
             ]
         ).T
         squares = np.linalg.solve(effect, np.r_[thrust, torque])
-        speeds = np.sqrt(np.maximum(squares, 0.0)) / self.vehicle.motor.speed_max
-        return np.clip(speeds, 0.15, 1.0)
+        return np.clip(duty_at(self.vehicle, np.sqrt(np.maximum(squares, 0.0))), 0.1, 1.0)
 
 
 def simulated_flight(seconds: float, seed: int = 1) -> Flight:
@@ -97,15 +113,15 @@ def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
     )
 
 
-def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
-    """A flight of the true vehicle with random excitation and without noise."""
-    vehicle = true_vehicle()
+def clean_flight(
+    seconds: float, rng: np.random.Generator, vehicle: pw.VehicleParameters | None = None
+) -> Flight:
+    """A flight, by default of the true vehicle, with random excitation and without noise."""
+    vehicle = vehicle or true_vehicle()
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
     time: Array = np.asarray(PERIOD * np.arange(round(seconds / PERIOD)), dtype=np.float64)
-    hover = (
-        float(np.mean(np.asarray(uav.trim().rotor_speeds))) / vehicle.motor_values("speed_max")[0]
-    )
+    hover = duty_at(vehicle, np.asarray(uav.trim().rotor_speeds)).mean()
     duty = np.full((len(time), 4), hover)
     states, force = [], np.empty((len(time), 3))
     uav.battery_voltage = vehicle.battery.nominal_voltage
@@ -115,7 +131,7 @@ def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
         force[k] = uav.imu.specific_force
         if k + 1 < len(time):
             duty[k + 1] = pilot.duty(state, float(t))
-            speeds = 0.5 * (duty[k] + duty[k + 1]) * vehicle.motor.speed_max
+            speeds = speeds_at(vehicle, 0.5 * (duty[k] + duty[k + 1]))
             uav.step(pw.RotorSpeeds(speeds), dt=1e-3, substeps=round(PERIOD / 1e-3))
     return Flight(
         path=Path("simulated"),

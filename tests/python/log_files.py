@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from identify_flight import duty_at, speeds_at
 from propwash import frames, identify, logs
 from propwash.vehicle.multicopter import Array
 
@@ -131,12 +132,14 @@ def _duty(time: Array, hover: float) -> Array:
 def write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
     """A CSV log of a simulated vertical flight without noise."""
     uav = pw.Multicopter(vehicle, noise=False)
-    fastest = uav.parameters.motor_values("speed_max")[0]
+    parameters = uav.parameters
     time = np.arange(0.0, 6.0, 0.01)
-    hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / fastest
+    hover = float(duty_at(parameters, np.asarray(uav.trim().rotor_speeds))[0])
     duty = np.round(_duty(time, hover) * logs.PWM_FULL, 1) / logs.PWM_FULL
     # the motors start at the speed of the first command of the log
-    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, substeps=4000)
+    uav.step(
+        pw.RotorSpeeds(speeds_at(parameters, 0.5 * (duty[0] + duty[1]))), dt=1e-3, substeps=4000
+    )
     uav.set_state(uav.trim(), position=[0.0, 0.0, 1.0], rotor_speeds=uav.rotor_speeds)
     rows = []
     for k, t in enumerate(time):
@@ -151,7 +154,7 @@ def write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
             ]
         )
         if k + 1 < len(time):
-            command = 0.5 * (duty[k] + duty[k + 1]) * fastest
+            command = speeds_at(parameters, 0.5 * (duty[k] + duty[k + 1]))
             uav.step(pw.RotorSpeeds(command), dt=1e-3, substeps=10)
     names = (
         "t,px,py,pz,qx,qy,qz,qw,vx,vy,vz,wx_vicon,wy_vicon,wz_vicon,imu_acc_x,imu_acc_y,imu_acc_z,"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import propwash as pw
@@ -73,7 +73,14 @@ def replayed() -> Any:
     files = [file for folder in logs.flight_folders() for file in folder.glob("*.csv")]
     if not files:
         pytest.skip("recorded flights are missing; see CONTRIBUTING.md")
-    return viz.replay_figure(logs.replay(logs.read_flight(sorted(files)[0], stop=8.0), "crazyflie"))
+    from propwash import identify
+
+    flight = logs.read_flight(sorted(files)[0], stop=8.0)
+    ahead = 0.01 * np.arange(1, 101)
+    modes: tuple[Literal["measured"] | None, ...] = (None, "measured")
+    return identify.replay_figure(
+        [identify.predict("crazyflie", flight, None, ahead, mode) for mode in modes]
+    )
 
 
 def tuned(name: str) -> Any:
@@ -96,10 +103,15 @@ def identified() -> Any:
     pytest.importorskip("scipy")
     from propwash import identify
 
-    errors = tuple(np.sort(np.random.default_rng(k).gamma(3.0, 0.1, 50)) for k in range(3))
+    rng = np.random.default_rng(0)
     names = ("position, measured attitude", "velocity, measured attitude", "body rates")
-    scores = [identify.Score(name, "m", h, errors) for name in names for h in (0.25, 0.5)]
-    return identify.errors_figure(scores, [f"a_log_with_a_long_name_{k}" for k in range(3)])
+    scores = [
+        identify.Score(model, name, "m", h, {f"log_{k}": rng.gamma(3.0, 0.1, 50) for k in range(3)})
+        for name in names
+        for h in (0.25, 0.5)
+        for model in ("fitted", "calibrated", "papers' model", "constant velocity")
+    ]
+    return identify.errors_figure(scores)
 
 
 def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -141,7 +153,7 @@ FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "replay": (replayed, ["predicted by the vehicle 'crazyflie'", "time ahead [s]"]),
     "errors": (
         identified,
-        ["predictions within an error", "error [m]", "a_log_with_a_long_name_2"],
+        ["predictions within an error", "error [m]", "papers' model"],
     ),
     "bode": (lambda: tuned("bode"), ["flightgoggles", "phase [deg]", "crossover"]),
     "nyquist": (lambda: tuned("nyquist"), ["real part [1]"]),

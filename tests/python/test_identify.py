@@ -6,15 +6,27 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import propwash as pw
 import pytest
-from identify_flight import NOISE, clean_flight, noisy, simulated_flight, true_vehicle
+from identify_flight import (
+    NOISE,
+    PERIOD,
+    clean_flight,
+    duty_at,
+    noisy,
+    simulated_flight,
+    speeds_at,
+    true_vehicle,
+)
+from msgspec import structs
 from propwash import identify, logs
 from propwash.cli import identify as _identify_command
+from propwash.identify._bias import fit_bias
 from propwash.identify._parameters import FORCES, catalogue, changed
+from propwash.identify._problem import gridded
 from propwash.logs._observer import with_observed_motion
 from propwash.vehicle.multicopter import Array
 from scipy.stats import chi2
@@ -68,10 +80,13 @@ def test_errors_agree_with_the_standard_errors() -> None:
     free = [catalogue(truth)[name] for name in ("thrust", "drag_x", "drag_z")]
     guess = changed(truth, free, [0.1, 0.1, 0.1])
     distance = []
+    alike = identify.Scatter(*[1e-6] * 6)  # flights of one vehicle without trims
     for seed in range(20):
         log = replace(noisy(flight, np.random.default_rng(seed)), synchronous=False)
         names = [parameter.name for parameter in free]
-        fit = identify.fit_vehicle(log, guess, parameters=names, noise=NOISE, threads=1)
+        fit = identify.fit_vehicle(
+            log, guess, parameters=names, noise=NOISE, scatter=alike, threads=1
+        )
         for estimate, parameter in zip(fit.estimates, free, strict=True):
             distance.append((estimate.value - parameter.read(truth)) / estimate.standard_error)
     squares = float(np.sum(np.square(distance)))
@@ -82,16 +97,14 @@ def test_errors_agree_with_the_standard_errors() -> None:
 def test_nonnegative_parameters_may_be_zero(name: str) -> None:
     """Drag is not identifiable in hover; an estimate of 0 is not an error."""
     vehicle = pw.vehicles.load(name)
-    hover = (
-        float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds))
-        / vehicle.motor_values("speed_max")[0]
-    )
+    hover = np.asarray(pw.Multicopter(vehicle).trim().rotor_speeds)
+    duty = duty_at(vehicle, 1.01 * hover)
     time: Array = np.linspace(0.0, 3.99, 400)
     rng = np.random.default_rng(4)
     log = identify.FlightLog(
         path=Path("hover"),
         time=time,
-        duty=np.full((400, 4), 1.01 * hover),
+        duty=np.tile(duty, (400, 1)),
         body_rates=np.zeros((400, 3)),
         specific_force=np.tile([0.0, 0.0, 9.81], (400, 1)),
         voltage=np.full(400, vehicle.battery.nominal_voltage),
@@ -130,34 +143,157 @@ def test_the_vehicle_file_can_be_read_and_contains_standard_errors(
     assert all(e.name in table for e in found.estimates)
 
 
-def test_unidentifiable_parameters_keep_their_initial_values(simulated: identify.FlightLog) -> None:
-    """Torques are not identifiable from commands on another clock."""
+def test_parameters_that_a_log_cannot_tell_are_refused(simulated: identify.FlightLog) -> None:
+    """Torques are not identifiable from commands on another clock; by default they are not free."""
     unsynchronised = replace(simulated, synchronous=False)
     fit = identify.fit_vehicle(unsynchronised, "crazyflie", noise=NOISE, threads=1)
-    assert {e.name for e in fit.estimates} == set(FORCES)
+    balances = {f"balance_{axis}" for axis in ("roll", "pitch", "yaw")}
+    assert {e.name for e in fit.estimates} == {*FORCES, *balances, "blow_back"}
     guess = pw.vehicles.load("crazyflie")
     assert fit.vehicle.body == guess.body
-    assert fit.vehicle.motor == guess.motor
+    assert fit.vehicle.motor.time_constant_up == guess.motor.time_constant_up
+    without_pose = replace(simulated, position=None, attitude=None)
+    massless = guess.replace(
+        rotors=tuple(structs.replace(rotor, inertia=0.0) for rotor in guess.rotors)
+    )
+    for log, vehicle, name, reason in (
+        (unsynchronised, guess, "inertia_x", "commands and body rates of one clock at 80 Hz"),
+        (unsynchronised, guess, "delay", "commands and body rates of one clock at 80 Hz"),
+        (without_pose, guess, "drag_z", "a log with position, velocity and attitude"),
+        (
+            without_pose,
+            guess.replace(rotor_drag={"linear": (0.0, 0.0, 0.0)}),
+            "blow_back",
+            "a log with velocity, or a guess",
+        ),
+        (
+            simulated,
+            massless,
+            "rotor_inertia",
+            r"a factor of the guess, whose rotors\.inertia is 0",
+        ),
+    ):
+        with pytest.raises(
+            pw.ParameterError, match=f"'{name}' cannot be identified from.*{reason}"
+        ):
+            identify.fit_vehicle(log, vehicle, parameters=["thrust", name], threads=1)
 
 
-def test_a_recorded_flight_predicts_another() -> None:
+def test_standard_errors_include_the_scatter_between_flights(
+    simulated: identify.FlightLog,
+) -> None:
+    """The tilt of a vehicle is known to the scatter over the root of the number of flights."""
+    log = replace(simulated.cut(stop=5.0), synchronous=False)
+    wide = identify.Scatter(tilt=0.01)
+    prior = catalogue(true_vehicle())["tilt_x"].spread
+    for count in (1, 4):
+        tilt = identify.fit_vehicle(
+            [log] * count, true_vehicle(), parameters=["tilt_x"], scatter=wide, threads=1
+        ).estimate("tilt_x")
+        expected = (prior**-2 + count / 0.01**2) ** -0.5
+        assert tilt.standard_error == pytest.approx(expected, rel=0.1)
+
+
+def _trimmed(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
+    catalogued = catalogue(vehicle)
+    names = ("balance_roll", "balance_pitch", "tilt_x", "tilt_y")
+    trims = [replace(catalogued[name], spread=1.0) for name in names]
+    return changed(vehicle, trims, [0.02, -0.03, 0.004, -0.003])
+
+
+@pytest.mark.parametrize("synchronous", [True, False])
+def test_calibration_finds_the_trims_of_a_flight(synchronous: bool) -> None:
+    """Of a flight of a vehicle with other trims; the prediction of its rest gets better."""
+    truth = true_vehicle()
+    flown = clean_flight(9.0, np.random.default_rng(5), _trimmed(truth))
+    assert flown.voltage is not None
+    flown = replace(flown, voltage=flown.voltage / 1.005, synchronous=synchronous)
+    log = noisy(flown, np.random.default_rng(6))
+    found = identify.calibrate(truth, log, 5.0, noise=NOISE, threads=1)
+    trims = {trim.name: trim for trim in found.trims}
+    for name, expected in (
+        ("balance_roll", 0.02),
+        ("balance_pitch", -0.03),
+        ("tilt_x", 0.004),
+        ("tilt_y", -0.003),
+    ):
+        assert abs(trims[name].value - expected) < SIGMAS * trims[name].standard_error, name
+        assert trims[name].standard_error < 0.5 * abs(expected), name
+    assert found.battery is not None
+    assert found.battery.offset == pytest.approx(0.005, abs=0.002)
+    assert all(trim.name in found.table() for trim in found.trims)
+    starts = np.arange(found.seconds[1], 7.5, 0.1)
+    for quantity, horizon in (("position", 1.0), ("attitude", 0.25)):
+        attitude: Literal["measured"] | None = "measured" if quantity == "position" else None
+        before, after = (
+            np.median(
+                identify.predict(vehicle, log, starts, horizon, attitude).error(quantity, horizon)
+            )
+            for vehicle in (truth, found)
+        )
+        assert after < 0.4 * before, quantity
+
+
+def test_the_battery_is_carried_beyond_the_calibration() -> None:
+    """A log without voltage, whose battery is at 94 % and loses 1 % in 10 s at first."""
+    truth = true_vehicle()
+    flown = clean_flight(9.0, np.random.default_rng(7))
+    assert flown.voltage is not None
+    nominal = truth.battery.nominal_voltage
+    battery = identify.Battery(nominal, 0.0, 0.06, -0.01)
+    effective = battery.voltage(replace(flown, voltage=None), PERIOD, 0.5)[0]
+    # the duty cycles that give the same speeds at the lower voltage
+    duty = duty_at(truth, speeds_at(truth, flown.duty) * (nominal / effective)[:, np.newaxis])
+    log = noisy(replace(flown, duty=duty, voltage=None), np.random.default_rng(8))
+    found = identify.calibrate(truth, log, 5.0, noise=NOISE, threads=1)
+    assert found.battery is not None
+    expected = effective / nominal
+    carried = found.battery.voltage(log, PERIOD, found.seconds[0])[0] / nominal
+    assert np.abs(carried - expected)[log.time > 5.0].max() < 0.01
+
+
+def test_the_bias_of_the_accelerometer_is_estimated(simulated: identify.FlightLog) -> None:
+    """From a log with poses to the scatter of mountings; without, from a prior of the velocity."""
+    bias = np.array([0.2, -0.1, 0.05])
+    log = replace(simulated, specific_force=simulated.specific_force + bias)
+    grid = gridded(log, true_vehicle())
+    found = fit_bias([(grid.flight, grid.rows)], true_vehicle())
+    assert np.all(np.abs(found.value - bias) < 2.0 * found.standard_error)
+    assert np.all(found.standard_error < 0.06)
+    blind = replace(grid.flight, position=None, velocity=None, attitude=None)
+    guessed = fit_bias([(blind, grid.rows)], true_vehicle())
+    assert np.all(np.abs(guessed.value - bias) < 2.0 * guessed.standard_error)
+    assert guessed.value[2] == 0.0
+    assert guessed.standard_error[2] == pytest.approx(0.3)
+
+
+def test_recorded_flights_predict_others() -> None:
     logs = [
         identify.read_log(path)
         for path in _recorded("nanobench_B2_*.csv") + _recorded("*_B8_*.csv")
     ]
-    scores = identify.leave_one_out([log.cut(4.0, 18.0) for log in logs], "crazyflie", threads=1)
-    at = {(s.quantity.partition(",")[0], s.horizon): s.median for s in scores}
-    assert at["position", 0.5] < 0.030
-    assert at["position", 1.0] < 0.10
-    assert at["velocity", 1.0] < 0.19
-    assert at["vertical specific force", 0.5] < 0.36
+    messages: list[str] = []
+    scores = identify.leave_one_out(
+        [log.cut(2.0, 18.0) for log in logs], "crazyflie", threads=1, progress=messages.append
+    )
+    assert len(messages) == 2
+    at = {(s.model, s.quantity, s.horizon): s.median for s in scores}
+    for model in ("fitted", "calibrated"):
+        assert at[model, "position, measured attitude", 0.5] < 0.030
+        assert at[model, "position, measured attitude", 1.0] < 0.12
+        assert at[model, "velocity, measured attitude", 1.0] < 0.19
+        assert at[model, "vertical specific force, measured attitude", 0.5] < 0.36
+    position = {m: at[m, "position, measured attitude", 1.0] for m in ("fitted", "papers' model")}
+    assert position["fitted"] < position["papers' model"]
+    assert position["fitted"] < 0.3 * at["constant velocity", "position, measured attitude", 1.0]
+    assert at["calibrated", "attitude", 0.25] < 14.0
 
 
 def test_the_start_of_a_recorded_flight_predicts_the_rest() -> None:
     """The log has no voltage and no pose, so battery and velocity are estimated."""
     log = identify.read_log(_recorded("onboard_log15a.csv")[0]).cut(10.5, 25.5)
-    scores = identify.hold_out([log], "crazyflie", threads=1)
-    at = {(s.quantity, s.horizon): s.median for s in scores}
+    scores = identify.hold_out([log], "crazyflie", threads=1, horizons=(0.05, 0.1))
+    at = {(s.quantity, s.horizon): s.median for s in scores if s.model == "fitted"}
     assert at["body rates", 0.05] < 0.60
     assert at["body rates", 0.1] < 1.05
     assert at["vertical specific force", 0.1] < 0.36
@@ -195,8 +331,8 @@ def test_errors_explain_why_a_log_is_unusable(
         (lambda f: {"body_rates": f.body_rates * [1, -1, -1]}, r"about y are -.*down = true"),
         (lambda f: {"attitude": f.attitude * [1, -1, -1, -1]}, r"as w x y z, body to world"),
         (lambda f: {"attitude": np.roll(f.attitude, -1, axis=1)}, r"as w x y z, body to world"),
-        (lambda f: {"voltage": 1e3 * f.voltage}, r"the 4\.45 V.* 4450 V; set scale of voltage"),
-        (lambda f: {"voltage": 0.0 * f.voltage}, r"the 4\.45 V.* 0 V; .* omit it from the"),
+        (lambda f: {"voltage": 1e3 * f.voltage}, r"the 4\.54 V.* 4540 V; set scale of voltage"),
+        (lambda f: {"voltage": 0.0 * f.voltage}, r"the 4\.54 V.* 0 V; .* omit it from the"),
         (lambda f: {"time": 100.0 * f.time}, r"steps of at most 0\.05 s, got 0\.4 s; set scale of"),
     ],
 )
@@ -245,20 +381,23 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
         identify.fit_vehicle(simulated, fraction=0.05)
     with pytest.raises(ValueError, match="at least two"):
         identify.leave_one_out([simulated])
-    with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
-        identify.leave_one_out([simulated, replace(simulated, attitude=None)])
-    with pytest.raises(ValueError, match="expected commands and motion with one clock"):
-        identify.hold_out([replace(simulated, synchronous=False)])
+    with pytest.raises(TypeError, match=r"scatter: expected identify\.Scatter, got 0\.1"):
+        identify.fit_vehicle(simulated, scatter=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"scatter\.tilt: expected a number from 1e-6 to 1"):
+        identify.Scatter(tilt=-1)
+    for seconds in (0.5, 99.0, float("nan")):
+        with pytest.raises(ValueError, match=r"seconds: expected 1\.2 s to the 7\.\d+ s of"):
+            identify.calibrate("crazyflie", simulated, seconds)
     for wrong in ({"position": 0.0}, {"twist": -1.0}, {"push": float("nan")}, {"velocity": "x"}):
         with pytest.raises(ValueError, match=rf"noise\.{next(iter(wrong))}: expected a finite"):
             identify.Noise(**wrong)
 
 
-def test_the_figures_are_drawn(found: identify.Identified) -> None:
+def test_scores_are_shown(found: identify.Identified) -> None:
     pytest.importorskip("matplotlib")
-    errors = (np.linspace(0.0, 1.0, 20),)
-    score = identify.Score("body rates", "rad/s", 0.1, errors)
-    assert len(identify.errors_figure([score], ["one"]).axes) == 1
+    errors = {"one": np.linspace(0.0, 1.0, 20)}
+    score = identify.Score("fitted", "body rates", "rad/s", 0.1, errors)
+    assert len(identify.errors_figure([score]).axes) == 1
     assert "body rates" in identify.score_table([score])
     assert score.median == pytest.approx(0.5)
 
@@ -334,23 +473,14 @@ def test_the_command_checks_arguments_before_the_fit(
     assert sorted(folder.iterdir()) == before
 
 
-def test_invalid_validation_logs_are_refused_before_the_fit(
-    simulated: identify.FlightLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    unsynchronised = replace(simulated, synchronous=False)
-    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: unsynchronised)
-    with pytest.raises(
-        ValueError, match="--validate: expected two logs with poses, or one with sync"
-    ):
-        _run(["one.csv", "--validate", "--out", str(tmp_path / "mine.toml")])
-    assert not list(tmp_path.iterdir())
-
-
+@pytest.mark.parametrize(("logs", "fits"), [(["one.csv"], 2), (["one.csv", "two.csv"], 5)])
 def test_validation_uses_the_selected_parameters(
     simulated: identify.FlightLog,
     found: identify.Identified,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    logs: list[str],
+    fits: int,
 ) -> None:
     fitted: list[list[str]] = []
 
@@ -363,11 +493,13 @@ def test_validation_uses_the_selected_parameters(
     monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
     monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
     out = ["--out", str(tmp_path / "mine.toml")]
-    _run(
-        ["one.csv", "two.csv", "--validate", "--parameters", "thrust,delay", "--threads", "1", *out]
+    _run([*logs, "--validate", "--parameters", "thrust,delay", "--threads", "1", *out])
+    assert len(fitted) == fits
+    papers = [names for names in fitted if "torque" in names]
+    assert len(papers) == (2 if len(logs) > 1 else 0)
+    assert [names for names in fitted if names not in papers] == [["thrust", "delay"]] * (
+        fits - len(papers)
     )
-    # all logs, without the first, without the second, and the starts of both
-    assert fitted == [["thrust", "delay"]] * 4
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,20 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
+from identify_flight import NOISE, PERIOD, simulated_flight, speeds_at, true_vehicle
 from msgspec import structs
 from propwash import _core, identify
+from propwash.identify._bias import fit_bias
 from propwash.identify._open_loop import RECORDED, STEP, Flyer, Windows, commands, fly
 from propwash.identify._parameters import balance_signs, catalogue
-from propwash.identify._problem import Problem, free_names, prepare
+from propwash.identify._problem import (
+    Problem,
+    Scatter,
+    battery_of,
+    free_names,
+    gridded,
+    log_model,
+)
 from propwash.vehicle.multicopter import Array
 
 pytest.importorskip("scipy")
@@ -33,8 +41,10 @@ def problem(log: identify.FlightLog) -> Problem:
     """Two logs, one without voltage, and a vehicle with nonzero drag."""
     guess = pw.vehicles.load("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
     logs = [replace(log, voltage=None), log]
-    models = [prepare(one, guess, NOISE, several=True) for one in logs]
-    return Problem(models, guess, free_names(logs, guess), threads=1)
+    grids = [gridded(one, guess) for one in logs]
+    bias = fit_bias([(grid.flight, grid.rows) for grid in grids], guess)
+    models = [log_model(grid, guess, NOISE, bias, battery_of(guess)) for grid in grids]
+    return Problem(models, guess, free_names(logs, guess), Scatter(), 1, bias)
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +126,14 @@ def test_values_equal_those_of_a_fleet(log: identify.FlightLog, use_attitude: bo
     flown = fly(windows, flyer, use_attitude, threads=1)
     for name, expected in _fleet_rollout(windows, flyer, use_attitude).items():
         found = getattr(flown, name)
-        assert found.shape == (1, len(windows.starts), 60, 3)
+        assert found.shape == (1, len(windows.starts), 60, 4 if name == "attitude" else 3)
         scale = np.abs(expected).max()
         np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12 * scale)
 
 
 def test_results_do_not_depend_on_threads(problem: Problem, somewhere: Array) -> None:
-    shared = Problem(problem.logs, problem.guess, [p.name for p in problem.free], threads=3)
+    names = [parameter.name for parameter in problem.free]
+    shared = Problem(problem.logs, problem.guess, names, Scatter(), 3, problem.bias)
     for single, threaded in zip(
         problem.evaluate(somewhere), shared.evaluate(somewhere), strict=True
     ):
@@ -141,7 +152,7 @@ def test_motor_commands_equal_those_of_a_vehicle(log: identify.FlightLog) -> Non
     command, _ = commands(log, PERIOD, Flyer(delayed, np.full(len(log.time), 3.7)))
     duty = 0.5 * (log.duty[:-1] + log.duty[1:])
     found = []
-    for vehicle, speeds in ((delayed, duty * delayed.motor_values("speed_max")), (bare, command)):
+    for vehicle, speeds in ((delayed, speeds_at(delayed, duty)), (bare, command)):
         fleet = pw.Fleet(vehicle, 1, "float64", dt=PERIOD, noise=False, threads=1)
         fleet.set_battery_voltage(3.7)
         flown = fleet.rollout(pw.RotorSpeeds(speeds[:, np.newaxis]), record=["rotor_speeds"])

@@ -12,7 +12,7 @@ from identify_flight import simulated_flight
 from log_files import imu_message, px4, typestore, write_bag, write_ulog
 from propwash import identify
 from propwash.identify import Columns
-from propwash.identify._parameters import FORCES
+from propwash.identify._parameters import BALANCES, FORCES
 from propwash.identify._problem import free_names
 
 
@@ -46,7 +46,7 @@ def test_slow_commands_are_not_treated_as_synchronous(
     log = identify.read_log(path)
     assert not log.synchronous
     names = free_names([log], pw.vehicles.load("crazyflie"))
-    assert set(names) == set(FORCES)
+    assert set(names) == {*FORCES, *BALANCES, "blow_back"}
 
 
 def test_motors_disarmed_by_px4_are_stopped(flown: identify.FlightLog, tmp_path: Path) -> None:

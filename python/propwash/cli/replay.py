@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -80,4 +80,7 @@ def _predictions(flight: Flight, options: argparse.Namespace) -> list[identify.P
     period = first.flight.time[1] - first.flight.time[0]
     dense = period * np.arange(1, round(horizons[-1] / period) + 1)
     modes: tuple[Literal["measured"] | None, ...] = (None, "measured")
-    return [identify.predict(options.vehicle, flight, first.starts, dense, mode) for mode in modes]
+    return [
+        identify.predict(options.vehicle, flight, first.starts, dense, mode)
+        for mode in modes[: 1 + flight.has_pose]
+    ]

@@ -73,10 +73,7 @@ def fit_vehicle(
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, fraction)
     start = vehicles.load(guess)
-    if parameters is None:
-        names = free_names(flights, start)
-    else:
-        names = _names(parameters, flights, start)
+    names = _names(parameters, flights, start)
     grids = [gridded(flight, start).first(fraction) for flight in flights]
     bias = fit_bias([(grid.flight, grid.rows) for grid in grids], start)
     problem = _problem(grids, start, names, bias, battery_of(start), noise, scatter, threads)
@@ -170,8 +167,10 @@ def _check_finite(log: Flight) -> None:
 
 
 def _names(
-    parameters: Sequence[str], logs: Sequence[Flight], guess: VehicleParameters
+    parameters: Sequence[str] | None, logs: Sequence[Flight], guess: VehicleParameters
 ) -> list[str]:
+    if parameters is None:
+        return free_names(logs, guess)
     known = catalogue(guess)
     names = [parameters] if isinstance(parameters, str) else list(parameters)
     for k, name in enumerate(names):

@@ -59,12 +59,13 @@ def errors_figure(scores: Sequence[Score]) -> Figure:
         axes.set_xlim(0.0, 1.6 * shown[0].percentile_90)
         axes.set_title(f"{quantity}, {horizon:g} s ahead", fontsize=8)
         axes.set_xlabel(f"error [{unit}]", fontsize=8)
+        axes.set_ylabel("fraction of windows [1]", fontsize=8)
         axes.grid(alpha=0.3)
     for axes in grid.ravel()[len(panels) :]:
         axes.set_visible(False)
     handles, names = grid[0, 0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=8)
-    figure.suptitle("fraction of windows predicted within an error")
+    figure.suptitle("predictions within an error")
     return figure
 
 

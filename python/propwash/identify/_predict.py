@@ -32,6 +32,8 @@ UNITS = {
     "vertical specific force": "m/s^2",
 }
 """Units of the errors, by quantity."""
+_SHORTEST = 0.5
+"""s in the air."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def predict(
     if isinstance(vehicle, Identified | LogEstimate):
         vehicle = vehicle.vehicle
     parameters = vehicles.load(vehicle)
-    grid = gridded(log, parameters)
+    grid = gridded(log, parameters, _SHORTEST)
     ahead = _checked_horizons(horizons, grid)
     rows = _start_rows(starts, every, grid, int(ahead[-1]))
     flight, voltage = _prepared(grid, parameters, fitted)
@@ -200,6 +202,8 @@ def _start_rows(
 ) -> NDArray[np.intp]:
     time = grid.flight.time
     if starts is None:
+        if not 0.0 < every < np.inf:
+            raise ValueError(f"every: expected a time > 0 s, got {every!r:.50}")
         first, last = grid.rows
         rows = np.arange(first, last - samples, max(1, round(every / grid.period)), dtype=np.intp)
         if not len(rows):

@@ -98,10 +98,11 @@ def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
         )
 
 
-def gridded(flight: Flight, vehicle: VehicleParameters) -> Grid:
+def gridded(flight: Flight, vehicle: VehicleParameters, least: float = 2.0) -> Grid:
     """Interpolates a log on a uniform grid: 2 ms for logs of 330 Hz or more.
 
-    Raises ValueError for a log that cannot be of a flight of the vehicle.
+    Raises ValueError for a log that cannot be of a flight of the vehicle, of `least` [s] in the
+    air.
     """
     check_motors(flight, vehicle)
     if not any(usable(flight)):
@@ -113,7 +114,7 @@ def gridded(flight: Flight, vehicle: VehicleParameters) -> Grid:
         )
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
     grid = flight.resampled(period)
-    rows = flying_rows(grid, period)
+    rows = flying_rows(grid, period, least)
     check_voltage(grid, rows, vehicle.battery.nominal_voltage)
     return Grid(grid, period, rows)
 

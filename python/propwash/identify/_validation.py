@@ -251,8 +251,9 @@ def hold_out(
     collected = _Collected(horizons)
     for name, log, estimate in zip(_stems(logs), logs, found.logs, strict=True):
         grid = gridded(log, estimate.vehicle)
-        last = float(grid.flight.time[grid.rows[1] - 1]) - horizons[-1]
-        starts = np.arange(estimate.seconds[1], last, 0.1)
+        time = grid.flight.time
+        last = float(time[grid.rows[1] - 1]) - horizons[-1]
+        starts = np.arange(time[grid.first(fraction).rows[1]], last, 0.1)
         _predict_all(collected, name, log, starts, horizons, {"fitted": estimate}, threads)
     return collected.scores()
 
