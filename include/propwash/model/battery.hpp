@@ -62,7 +62,7 @@ struct BatteryState {
 /// A battery at rest with a state of charge.
 template <class T>
 BatteryState<T> battery_at_rest(double state_of_charge) {
-  const double level = std::nearbyint(state_of_charge * 65536.0) / 65536.0;
+  const double level = round(state_of_charge * 65536.0) / 65536.0;
   return {T(level), T(level - state_of_charge), T(0), T(0)};
 }
 
@@ -76,17 +76,17 @@ struct RotorShaft {
 /// Constants of the circuit and its load for steps of one dt.
 template <class P, int N>
 struct BatteryCircuit {
-  P cells{};
-  P surplus{};                  ///< V, full_voltage less the curve at 1
-  P resistance_4{};             ///< ohm, 4 R_0
-  P inverse_4{};                ///< 1/ohm, 1 / (4 R_0); 0 for R_0 = 0
-  P polarisation_resistance{};  ///< ohm
-  P polarisation_step{};        ///< 1 - exp(-dt / (R_1 C_1))
-  P charge_step{};              ///< 1/A, used fraction of the capacity in a step at 1 A
-  P inverse_efficiency{};
-  P load{};             ///< W
-  P inverse_nominal{};  ///< 1/V
-  SmallArray<RotorShaft<P>, N> shafts{};
+  P cells{};                              ///< in series
+  P surplus{};                            ///< V, full_voltage less the curve at 1
+  P resistance_4{};                       ///< ohm, 4 R_0
+  P inverse_4{};                          ///< 1/ohm, 1 / (4 R_0); 0 for R_0 = 0
+  P polarisation_resistance{};            ///< ohm
+  P polarisation_step{};                  ///< 1 - exp(-dt / (R_1 C_1))
+  P charge_step{};                        ///< 1/A, used fraction of the capacity in a step at 1 A
+  P inverse_efficiency{};                 ///< electrical over mechanical power
+  P load{};                               ///< W
+  P inverse_nominal{};                    ///< 1/V
+  SmallArray<RotorShaft<P>, N> shafts{};  ///< of the rotors
 };
 
 /// A vehicle without a battery circuit.
@@ -101,7 +101,8 @@ void set_circuit(BatteryCircuit<P, N>& c, const BatteryParameters<double>& p, do
   c.resistance_4 = P(4.0 * p.resistance);
   c.inverse_4 = P(p.resistance > 0.0 ? 0.25 / p.resistance : 0.0);
   c.polarisation_resistance = P(p.polarisation_resistance);
-  c.polarisation_step = P(p.polarisation_time > 0.0 ? -std::expm1(-dt / p.polarisation_time) : 1.0);
+  c.polarisation_step =
+      P(p.polarisation_time > 0.0 ? 1.0 - std::exp(-dt / p.polarisation_time) : 1.0);
   c.charge_step = P(dt / (3600.0 * p.capacity));
   c.inverse_efficiency = P(1.0 / p.efficiency);
   c.load = P(p.load);
