@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propwash._checks import ParameterError, require_scipy
 from propwash._core import RotorSpeeds
 from propwash.fleet import Fleet
-from propwash.identify._estimates import Estimate
+from propwash.identify._estimates import Estimate, estimate_named
 from propwash.identify._open_loop import STEP, Flyer, commands
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
@@ -71,11 +71,7 @@ class IdentifiedBattery:
 
     def estimate(self, name: str) -> Estimate:
         """Returns the estimate with this name. Raises KeyError that lists the names for others."""
-        for one in self.estimates:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.estimates)
-        raise KeyError(f"{name!r}: expected one of {names}")
+        return estimate_named(self.estimates, name)
 
     def table(self) -> str:
         """Returns estimates and standard errors as text."""

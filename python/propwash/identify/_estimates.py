@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -39,6 +40,14 @@ class Estimate:
     """Whether the data dominate the prior: the standard error is below half the prior's."""
     at_bound: bool = False
     """Whether the value is at its minimum or 3 prior deviations (a balance: 1) from the guess."""
+
+
+def estimate_named(estimates: Iterable[Estimate], name: str) -> Estimate:
+    """Raises KeyError that lists the names for others."""
+    by_name = {one.name: one for one in estimates}
+    if name not in by_name:
+        raise KeyError(f"{name!r}: expected one of {', '.join(by_name)}")
+    return by_name[name]
 
 
 @dataclass(frozen=True)
@@ -125,11 +134,7 @@ class Identified:
 
     def estimate(self, name: str) -> Estimate:
         """Returns the estimate with this name. Raises KeyError that lists the names for others."""
-        for one in self.estimates:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.estimates)
-        raise KeyError(f"{name!r}: expected one of {names}")
+        return estimate_named(self.estimates, name)
 
     def table(self) -> str:
         """Returns estimates, standard errors and whiteness as text."""
