@@ -6,12 +6,22 @@ import functools
 import struct
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import propwash as pw
-from log_files import imu_message, px4, write_bag, write_ros1_bag, write_ulog
+from log_files import (
+    imu_message,
+    px4,
+    px4_geometry,
+    write_bag,
+    write_blackbox,
+    write_mcap,
+    write_ros1_bag,
+    write_ulog,
+)
 from numpy.typing import NDArray
 from propwash import identify
 from propwash.world import Scene
@@ -235,7 +245,7 @@ def _table(columns: dict[str, Any]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _csv() -> list[Files]:
+def _csv(folder: Path) -> list[Files]:
     log, t = _flight(), 0.004 * np.arange(60)
     wave = np.sin(9.0 * t)
     capture = {
@@ -260,7 +270,37 @@ def _csv() -> list[Files]:
     }
     # fuzz_readers uses its mapping for files that start with "t,", which `capture` must not
     capture = {"px": capture.pop("px"), **capture}
-    return [{"log.csv": _table(columns)} for columns in (capture, on_board, mapped)]
+    tables = [{"log.csv": _table(columns)} for columns in (capture, on_board, mapped)]
+    idling = replace(log, duty=0.5 * log.duty)
+    blackbox = write_blackbox(folder / "log.csv", idling, voltage={"vbatLatest (V)": 159.0})
+    return [*tables, {"log.csv": blackbox.read_bytes()}]
+
+
+def _ulog(folder: Path) -> list[Files]:
+    """Logs of PX4 with resets and geometry, and of an older one with pulse widths."""
+    topics = px4(_flight())
+    declared, time, values = topics["vehicle_local_position"]
+    row = np.arange(len(time))[:, np.newaxis] >= len(time) // 2
+    topics["vehicle_local_position"] = (
+        f"{declared};uint8_t xy_valid;uint8_t z_reset_counter;float delta_z",
+        time,
+        np.hstack([values, row | True, row, 0.5 * row]),
+    )
+    number = len(topics["vehicle_attitude"][1])
+    declared, time, values = topics["vehicle_attitude"]
+    record = np.tile([1.0, 1.0, 0.0, 0.0, 0.0], (number, 1))
+    topics["vehicle_attitude"] = (
+        f"{declared};uint8_t quat_reset_counter;float[4] delta_q_reset",
+        time,
+        np.hstack([values, record]),
+    )
+    parameters = {**px4_geometry(pw.vehicles.load("crazyflie"), range(4)), "THR_MDL_FAC": 0.3}
+    recent = write_ulog(folder / "x.ulg", topics, parameters).read_bytes()
+    _, time, duty = topics.pop("actuator_motors")
+    topics["actuator_outputs"] = ("float[6] output", time, 1000.0 + 900.0 * np.nan_to_num(duty))
+    pulses = {"MAV_TYPE": 2, "PWM_MIN": 1000, "PWM_MAX": 2000, "SYS_AUTOSTART": 4001}
+    old = write_ulog(folder / "x.ulg", topics, pulses).read_bytes()
+    return [{"log.ulg": recent}, {"log.ulg": old}]
 
 
 class _Tensor(np.ndarray[Any, np.dtype[Any]]):
@@ -353,12 +393,16 @@ _MAKERS: dict[str, Callable[[Path], list[Files]]] = {
     "stl_text": _with_mesh("statue.stl", _STL),
     "stl_binary": _with_mesh("statue.stl", stl_binary()),
     "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (_DRONE, _FLIGHTGOGGLES_CAR)],
-    "csv": lambda _: _csv(),
+    "csv": _csv,
     "columns": lambda _: [{"columns.toml": _COLUMNS}],
-    "ulog": lambda f: [{"log.ulg": write_ulog(f / "x.ulg", px4(_flight())).read_bytes()}],
+    "ulog": _ulog,
     "bag_ros1": lambda f: [{"log.bag": write_ros1_bag(f / "x.bag", 60).read_bytes()}],
     "bag_sqlite": _bag("SQLITE3"),
     "bag_mcap": _bag("MCAP"),
+    "mcap": lambda f: [
+        {"log.mcap": write_mcap(f / "x.mcap", _flight(), encoding, stamped=True).read_bytes()}
+        for encoding in ("json", "protobuf")
+    ],
     "policy": _policy,
     "checkpoint": _checkpoint,
 }

@@ -192,7 +192,7 @@ def _flight(flight: logs.Flight) -> None:
 
 
 def _log(path: Path) -> None:
-    _flight(identify.read_log(path))
+    _flight(identify.read_log(path, vehicle="crazyflie"))
 
 
 _MAPPING = identify.Columns(
@@ -205,11 +205,22 @@ _MAPPING = identify.Columns(
 )
 
 
+_IMU_MAPPING = identify.Columns(
+    body_rates=[f"/imu:rates.{axis}" for axis in "xyz"],
+    specific_force=[f"/imu:force.{axis}" for axis in "xyz"],
+    motors=["/imu:duty[0]"],
+)
+
+
+def _mcap(path: Path) -> None:
+    _flight(identify.read_log(path, _IMU_MAPPING))
+
+
 def _csv(path: Path) -> None:
     if path.read_bytes()[:2] == b"t,":
         _flight(identify.read_log(path, _MAPPING))
     else:
-        _flight(identify.read_log(path))
+        _flight(identify.read_log(path, vehicle="crazyflie"))
         _flight(logs.read_flight(path))
 
 
@@ -262,6 +273,7 @@ FILE_READERS: Mapping[str, FileReader] = {
         FileReader("bag_ros1", "log.bag", _log, BINARY, (ValueError,)),
         FileReader("bag_sqlite", "", _log, BINARY, (ValueError,)),
         FileReader("bag_mcap", "", _log, BINARY, (ValueError,)),
+        FileReader("mcap", "log.mcap", _mcap, BINARY, (ValueError,)),
         FileReader("policy", "policy.onnx", _policy, BINARY, (ValueError,)),
         FileReader("checkpoint", "checkpoint.pt", _checkpoint, BINARY, (ValueError,)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,20 +28,54 @@ def _message(kind: bytes, body: bytes) -> bytes:
     return struct.pack("<HB", len(body), kind[0]) + body
 
 
-def write_ulog(path: Path, topics: Mapping[str, Topic], start: float = 100.0) -> Path:
-    """Writes a ULog with these topics."""
+def write_ulog(
+    path: Path,
+    topics: Mapping[str, Topic],
+    parameters: Mapping[str, float] | None = None,
+    start: float = 100.0,
+) -> Path:
+    """Writes a ULog with these topics and parameters; `topic.1` is a second instance."""
     parts = [b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 0), _message(b"B", bytes(40))]
     for name, (declared, _, _) in topics.items():
-        parts.append(_message(b"F", f"{name}:uint64_t timestamp;{declared};".encode()))
+        if "." not in name:
+            parts.append(_message(b"F", f"{name}:uint64_t timestamp;{declared};".encode()))
+    for name, value in (parameters or {}).items():
+        kind, code = ("int32_t", "i") if isinstance(value, int) else ("float", "f")
+        key = f"{kind} {name}".encode()
+        body = struct.pack("<B", len(key)) + key + struct.pack(f"<{code}", value)
+        parts.append(_message(b"P", body))
     for number, name in enumerate(topics):
-        parts.append(_message(b"A", struct.pack("<BH", 0, number) + name.encode()))
-    for number, (_, time, values) in enumerate(topics.values()):
+        topic, _, instance = name.partition(".")
+        parts.append(
+            _message(b"A", struct.pack("<BH", int(instance or 0), number) + topic.encode())
+        )
+    for number, (declared, time, values) in enumerate(topics.values()):
+        codes = _codes(declared)
         for at, row in zip(time, values, strict=True):
             stamp = round((start + at) * 1e6)
-            body = struct.pack(f"<HQ{len(row)}f", number, stamp, *row)
-            parts.append(_message(b"D", body))
+            numbers = [x if c == "f" else int(x) for c, x in zip(codes, row, strict=True)]
+            parts.append(_message(b"D", struct.pack(f"<HQ{codes}", number, stamp, *numbers)))
     path.write_bytes(b"".join(parts))
     return path
+
+
+def _codes(declared: str) -> str:
+    """Codes of struct for the declaration of a topic's fields."""
+    codes = ""
+    for kind in (field.split()[0] for field in declared.split(";")):
+        name, _, count = kind.rstrip("]").partition("[")
+        codes += {"float": "f", "uint8_t": "B"}[name] * int(count or 1)
+    return codes
+
+
+def px4_geometry(vehicle: pw.VehicleParameters, order: Sequence[int]) -> dict[str, float]:
+    """PX4's parameters of a vehicle whose motors are the rotors in this order."""
+    parameters: dict[str, float] = {"CA_ROTOR_COUNT": len(order)}
+    for motor, rotor in enumerate(vehicle.rotors[k] for k in order):
+        parameters[f"CA_ROTOR{motor}_PX"] = float(rotor.position[0])
+        parameters[f"CA_ROTOR{motor}_PY"] = float(-rotor.position[1])
+        parameters[f"CA_ROTOR{motor}_KM"] = 0.05 * float(rotor.spin)
+    return parameters
 
 
 def px4(log: identify.FlightLog, motors_every: int = 1) -> dict[str, Topic]:
@@ -62,6 +97,102 @@ def px4(log: identify.FlightLog, motors_every: int = 1) -> dict[str, Topic]:
         "vehicle_attitude": ("float[4] q", log.time[slow], attitude[slow]),
         "actuator_motors": ("float[6] control", log.time[::motors_every], duty),
     }  # fmt: skip
+
+
+def write_blackbox(
+    path: Path,
+    log: identify.FlightLog,
+    *,
+    rate: str = "deg/s",
+    force: str = "g",
+    time: str = "us",
+    motors: str = "dshot",
+    voltage: Mapping[str, float] | None = None,
+) -> Path:
+    """Writes a flight of a quadcopter in the order of the Crazyflie as blackbox_decode does.
+
+    rate, force, time: units; "raw" for counts, with the file of headers that blackbox_decode saves.
+    voltage: V by the name of the column.
+    """
+    rates = {"deg/s": 180.0 / np.pi, "rad/s": 1.0, "raw": 1800.0 / np.pi}[rate]
+    forces = {"g": 1.0, "m/s/s": logs.STANDARD_GRAVITY, "raw": 2048.0}[force]
+    low, full = {"dshot": (48.0, 1999.0), "pwm": (1000.0, 1000.0)}[motors]
+    columns = {f"time ({time})": log.time * {"us": 1e6, "ms": 1e3, "s": 1.0}[time]}
+    for name, unit, values in (
+        ("gyroADC", rate, log.body_rates * rates),
+        ("accSmooth", force, log.specific_force * forces / logs.STANDARD_GRAVITY),
+        ("motor", "raw", low + full * log.duty[:, [1, 0, 2, 3]]),  # rear right first
+    ):
+        suffix = "" if unit == "raw" else f" ({unit})"
+        columns |= {f"{name}[{k}]{suffix}": values[:, k] for k in range(values.shape[1])}
+    columns |= {name: np.full(len(log.time), value) for name, value in (voltage or {}).items()}
+    lines = [f"loopIteration, {', '.join(columns)}, flightModeFlags (flags)"]
+    rows = np.column_stack(list(columns.values()))
+    lines += [f"{k}, {', '.join(f'{x:.9g}' for x in row)}, 0" for k, row in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n")
+    if "raw" in (rate, force) or motors == "pwm":
+        scale = struct.unpack("<I", struct.pack("<f", 0.1))[0]
+        path.with_suffix(".headers.csv").write_text(
+            f'fieldname, fieldvalue\nacc_1G,"2048"\ngyro_scale,"0x{scale:x}"\n'
+            f'motorOutput,"{"158,2047" if motors == "dshot" else "1070,2000"}"\n'
+        )
+    return path
+
+
+def write_mcap(path: Path, log: identify.FlightLog, encoding: str, stamped: bool) -> Path:
+    """Writes the readings of the IMU and two motors in JSON or protobuf.
+
+    stamped: Whether the messages have time stamps, and are published at other times.
+    """
+    mcap_writer = pytest.importorskip("mcap.writer")
+    make = _protobuf_imu() if encoding == "protobuf" else None
+    with path.open("wb") as stream:
+        writer = mcap_writer.Writer(stream)
+        writer.start()
+        schema = 0
+        if make is not None:
+            from mcap_protobuf.schema import build_file_descriptor_set
+
+            data = build_file_descriptor_set(make).SerializeToString()
+            schema = writer.register_schema(make.DESCRIPTOR.full_name, "protobuf", data)
+        channel = writer.register_channel("/imu", encoding, schema)
+        for k, time in enumerate(np.round(1e9 + 1e9 * log.time).astype(int).tolist()):
+            vectors = {"rates": log.body_rates[k], "force": log.specific_force[k]}
+            fields: dict[str, Any] = {
+                name: dict(zip("xyz", vector.tolist(), strict=True))
+                for name, vector in vectors.items()
+            }
+            fields["duty"] = log.duty[k, :2].tolist()
+            if stamped:
+                seconds, rest = divmod(time, 10**9)
+                names = ("seconds", "nanos") if make else ("sec", "nsec")
+                fields["timestamp"] = dict(zip(names, (seconds, rest), strict=True))
+            data = make(**fields).SerializeToString() if make else json.dumps(fields).encode()
+            published = 2 * time if stamped else time
+            writer.add_message(channel, time, data, published)
+        writer.finish()
+    return path
+
+
+def _protobuf_imu() -> Any:
+    """A message of protobuf: time stamp, two vectors and a list."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+
+    file = descriptor_pb2.FileDescriptorProto(name="imu.proto", package="test", syntax="proto3")
+    file.dependency.append(timestamp_pb2.DESCRIPTOR.name)
+    vector, imu = file.message_type.add(name="Vector"), file.message_type.add(name="Imu")
+    for number, axis in enumerate("xyz", 1):
+        vector.field.add(name=axis, number=number, type=1, label=1)
+    imu.field.add(
+        name="timestamp", number=1, type=11, label=1, type_name=".google.protobuf.Timestamp"
+    )
+    for number, name in enumerate(("rates", "force"), 2):
+        imu.field.add(name=name, number=number, type=11, label=1, type_name=".test.Vector")
+    imu.field.add(name="duty", number=4, type=1, label=3)
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("test.Imu"))
 
 
 def typestore() -> Any:

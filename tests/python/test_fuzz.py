@@ -27,11 +27,12 @@ PACKAGES = {
     "bag_ros1": ("rosbags",),
     "bag_sqlite": ("rosbags",),
     "bag_mcap": ("rosbags",),
+    "mcap": ("mcap", "mcap_protobuf", "rosbags"),
     "policy": ("onnx", "onnxruntime", "gymnasium"),
     "checkpoint": ("torch", "gymnasium"),
     "flightgoggles": ("yaml",),
 }
-LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap"]
+LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap", "mcap"]
 LEARNING = ["policy", "checkpoint"]
 # one process for each group, because starting one takes as long as hundreds of inputs
 GROUPS = {

@@ -84,14 +84,17 @@ def add_logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "flight",
         nargs="+",
-        help="logs: CSV, PX4 ULog, ROS bags (docs/replay.md, docs/identify.md); LOG@FROM:TO reads "
-        "a part, s from the first row",
+        help="logs: CSV, PX4 ULog, ROS bags, MCAP (docs/replay.md, docs/identify.md); LOG@FROM:TO "
+        "reads a part, s from the first row",
     )
     parser.add_argument("--columns", type=Path, help="a TOML file that maps columns to quantities")
 
 
-def read_logs(options: argparse.Namespace) -> list[Any]:
-    """Reads the logs, or the parts of them selected by LOG@FROM:TO."""
+def read_logs(options: argparse.Namespace, vehicle: str | None) -> list[Any]:
+    """Reads the logs, or the parts of them selected by LOG@FROM:TO.
+
+    vehicle: Vehicle whose rotors give the order of the motors; None for the order of the log.
+    """
     path = options.columns
     if path is not None and not path.is_file():
         raise ValueError(
@@ -99,13 +102,13 @@ def read_logs(options: argparse.Namespace) -> list[Any]:
             "(docs/identify.md), found none"
         )
     columns = None if path is None else logs.Columns.from_toml(path)
-    return [_read(name, columns) for name in options.flight]
+    return [_read(name, columns, vehicle) for name in options.flight]
 
 
-def _read(name: str, columns: Any) -> Any:
+def _read(name: str, columns: Any, vehicle: str | None) -> Any:
     path, at, part = name.rpartition("@")
     if not at or Path(name).exists():
-        return logs.read_log(name, columns)
+        return logs.read_log(name, columns, vehicle=vehicle)
     seconds = re.fullmatch(rf"({_SECONDS})?:({_SECONDS})?", part)
     if seconds is None:
         raise ValueError(
@@ -116,4 +119,4 @@ def _read(name: str, columns: Any) -> Any:
         raise ValueError(
             f"{name}: expected LOG@FROM:TO with FROM below TO, got {start:g} and {stop:g} s"
         )
-    return logs.read_log(path, columns, start=start, stop=stop)
+    return logs.read_log(path, columns, vehicle=vehicle, start=start, stop=stop)

@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> None:
         return
     if out.suffix != ".toml":
         raise ValueError(f"--out {out}: expected the name of a vehicle file, .toml")
-    logs = read_logs(options)
     guess = options.vehicle or _GUESS
+    logs = read_logs(options, guess)
     names = None
     if options.parameters is not None:
         names = [name.strip() for name in options.parameters.split(",")]
@@ -87,7 +87,7 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
     if out.suffix.lower() not in IMAGE_SUFFIXES:
         raise ValueError(f"--out {out}: expected the name of a plot, .png, .svg or .pdf")
     viz.require_matplotlib()
-    noise = identify.fit_imu(*read_logs(options))
+    noise = identify.fit_imu(*read_logs(options, None))
     print(noise.table())
     for name, value in noise.parameters().items():
         print(f"imu.{name} = {value:.3g}")

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
     check_folder(options.out)
     names: Counter[str] = Counter()
-    for number, flight in enumerate(read_logs(options)):
+    for number, flight in enumerate(read_logs(options, options.vehicle)):
         predictions = _predictions(flight, options)
         if number > 0:
             print()

@@ -11,6 +11,8 @@ _MIN_HEIGHT = 0.1
 _MEAN_DUTY = 0.25
 _OBSERVER_SETTLING = 1.0
 _MOTOR_SETTLING = 0.5
+_LANDING = 1.0
+"""s, before the motors stop, in a log without heights: the vehicle may touch the ground."""
 _MAX_STEP = 0.05
 _FORCE_IN_FLIGHT = (3.0, 30.0)
 _MAX_VOLTAGE_RATIO = 2.0
@@ -43,6 +45,7 @@ def flying_rows(grid: Flight, period: float, least: float = 2.0) -> tuple[int, i
     first, last = max(runs.tolist(), key=lambda run: run[1] - run[0], default=(0, 0))
     if grid.position is None:
         first += round(_OBSERVER_SETTLING / period)
+        last -= round(_LANDING / period)
     seconds = (last - first) * period
     if seconds < least:
         raise ValueError(

@@ -39,7 +39,8 @@ class Estimate:
     identified: bool
     """Whether the data dominate the prior: the standard error is below half the prior's."""
     at_bound: bool = False
-    """Whether the value is at its minimum or 3 prior deviations (a balance: 1) from the guess."""
+    """Whether the value is at its minimum, or 3 prior deviations (a balance: 1; a factor: 4.5
+    times) from the guess."""
 
 
 def estimate_named(estimates: Iterable[Estimate], name: str) -> Estimate:

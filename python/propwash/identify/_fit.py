@@ -41,6 +41,7 @@ _MAX_IDENTIFIED = 0.5
 _LAGS = 10
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
+_MAX_LOG_FACTOR = 1.5
 
 
 def fit_vehicle(
@@ -193,6 +194,11 @@ def _bounds(problem: Problem) -> tuple[Array, Array]:
     for k, parameter in enumerate(problem.free):
         if parameter.name.startswith("balance"):
             low[k], high[k] = -_MAX_BALANCE_DEVIATION, _MAX_BALANCE_DEVIATION
+        if parameter.is_factor:
+            low[k], high[k] = (
+                -_MAX_LOG_FACTOR / parameter.spread,
+                _MAX_LOG_FACTOR / parameter.spread,
+            )
         if parameter.minimum is not None:
             distance = (parameter.read(problem.guess) - parameter.minimum) / parameter.spread
             low[k] = min(max(low[k], -distance), -1e-9)

@@ -175,13 +175,13 @@ def catalogue(vehicle: VehicleParameters) -> dict[str, FreeParameter]:
 
 
 def _of_rotors(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
-    for name, field, unit in (
-        ("thrust", "thrust_coefficient", "N/(rad/s)^2"),
-        ("torque", "torque_coefficient", "N m/(rad/s)^2"),
-        ("rotor_inertia", "inertia", "kg m^2"),
+    for name, field, unit, spread in (
+        ("thrust", "thrust_coefficient", "N/(rad/s)^2", 0.5),
+        ("torque", "torque_coefficient", "N m/(rad/s)^2", 0.3),
+        ("rotor_inertia", "inertia", "kg m^2", 0.3),
     ):
         change, read = _factor(f"rotors.{field}"), _mean_of_rotors(field)
-        yield FreeParameter(name, unit, 0.5, change, read, True)
+        yield FreeParameter(name, unit, spread, change, read, True)
     for axis in ("roll", "pitch", "yaw"):
         change = _balance(balance_signs(vehicle, axis))
         yield FreeParameter(f"balance_{axis}", "", 0.2, change, _read_balance(axis), False)
@@ -204,7 +204,7 @@ def _of_axes() -> Iterator[FreeParameter]:
     for k, axis in enumerate("xyz"):
         if axis != "z":
             read = partial(_read_inertia, k)
-            yield FreeParameter(f"inertia_{axis}", "kg m^2", 0.5, _inertia(k), read, True)
+            yield FreeParameter(f"inertia_{axis}", "kg m^2", 0.15, _inertia(k), read, True)
         read = partial(_read_drag, k)
         yield FreeParameter(f"drag_{axis}", "1/s", 0.3, _drag(k), read, False, 0.0)
 

@@ -30,6 +30,8 @@ WIDTHS = {
 _MIN_ROWS = 50
 MAX_COMMAND_PERIOD = 0.012
 """s; a log with slower motor commands is treated as not synchronous."""
+_AT_REST = 0.1
+"""Maximum duty cycle at which a vehicle is on the ground."""
 _UP: dict[str, Callable[[Array], Array]] = {
     "position": frames.ned_to_enu,
     "velocity": frames.ned_to_enu,
@@ -206,17 +208,30 @@ class _Series:
         flights.check_time(Path(f"{path}, {self.name}"), self.time, origin, self.first)
 
 
+@dataclass(frozen=True)
+class Invalid:
+    """A section in which a topic does not describe the motion."""
+
+    topic: str
+    start: float
+    """s, in the time of the log."""
+    stop: float
+    reason: str
+
+
 def from_topics(
     path: Path,
     columns: Columns,
     series: Callable[[str], tuple[Array, Array]],
     piece: tuple[float, float],
+    invalid: Sequence[Invalid] = (),
 ) -> Flight:
     """Makes a flight from topics by interpolation at the times of the body rates.
 
     series: Returns times [s] and values of `topic:field`, or raises KeyError that lists the
         available names.
     piece: Start and stop [s] since the first time common to all topics.
+    invalid: Sections that are rejected if a motor turns in them.
     """
     parts: dict[str, list[_Series]] = {}
     for key in WIDTHS:
@@ -252,7 +267,22 @@ def from_topics(
     period = max((float(np.median(np.diff(m.time))) for m in parts.get("motors", ())), default=0.0)
     if period > MAX_COMMAND_PERIOD:
         columns = replace(columns, synchronous=False)
-    return assembled(path, columns, time - origin, on_time)
+    flight = assembled(path, columns, time - origin, on_time)
+    topics = {one.name.rpartition(":")[0] for one in every}
+    _check_valid(flight, origin, [section for section in invalid if section.topic in topics])
+    return flight
+
+
+def _check_valid(flight: Flight, origin: float, invalid: Sequence[Invalid]) -> None:
+    """Raises ValueError, with the reason and the times, for an invalid section of the flight."""
+    turning = np.any(flight.duty > _AT_REST, axis=1)
+    for section in sorted(invalid, key=lambda one: one.start):
+        start, stop = section.start - origin, section.stop - origin
+        if np.any(turning & (flight.time >= start) & (flight.time <= stop)):
+            raise ValueError(
+                f"{flight.path}: {section.reason}, while the motors turn; split the log there: "
+                f"the part to {max(start, 0.0):.3f} s and that from {stop:.3f} s"
+            )
 
 
 def _interpolated(

@@ -6,12 +6,15 @@ import math
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+
 from propwash import _files
+from propwash.logs import _blackbox, _mcap, _rosbag, _ulog
 from propwash.logs import _flights as flights
-from propwash.logs import _rosbag, _ulog
 from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
 from propwash.logs._csv_table import CsvTable
 from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight
+from propwash.logs._motors import BETAFLIGHT_QUAD_X, Vehicle, in_rotor_order
 
 _MOTION_CAPTURE = Columns(
     time="t",
@@ -47,16 +50,20 @@ def read_log(
     path: str | PathLike[str],
     columns: Columns | None = None,
     *,
+    vehicle: Vehicle | None = None,
     start: float = -math.inf,
     stop: float = math.inf,
 ) -> Flight:
-    """Reads a log: CSV, PX4 ULog (`.ulg`), or a ROS bag.
+    """Reads a log: CSV, PX4 ULog (`.ulg`), a ROS bag, or MCAP.
 
-    A bag is a file `.bag`, `.mcap` or `.db3`, or the folder of a ROS 2 bag.
+    A bag is a file `.bag`, `.mcap` or `.db3`, or the folder of a ROS 2 bag. Other MCAP files have
+    messages in JSON or protobuf.
 
     Args:
         path: The log.
         columns: Mapping of columns to quantities; None for the built-in formats (docs/identify.md).
+        vehicle: Vehicle in the order of whose rotors the motors of a flight controller are
+            returned; None for the order of the log. A mapping states the order itself.
         start: Start of the part that is read, s since the first row.
         stop: End of that part. Errors elsewhere in the log are ignored.
 
@@ -64,7 +71,8 @@ def read_log(
         FileNotFoundError: If the log does not exist.
         ImportError: If the package that reads the format is missing.
         ValueError: With file, row, column and time: for missing columns, gaps, times that do not
-            increase, values that are not finite, and logs that are too short.
+            increase, values that are not finite, logs that are too short, and motors that do not
+            match the vehicle's rotors.
     """
     if columns is not None and not isinstance(columns, Columns):
         raise TypeError(f"columns: expected identify.Columns, got {columns!r:.100}")
@@ -74,10 +82,15 @@ def read_log(
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".ulg":
-        return _ulog.read(existing(file), columns, (start, stop))
+        flight, layout = _ulog.read(existing(file), columns, (start, stop))
+        if columns is not None or vehicle is None:
+            return flight
+        return in_rotor_order(flight, layout, vehicle)
+    if suffix == ".mcap" and not _files.is_folder(file) and not _mcap.is_ros(existing(file)):
+        return _mcap.read(file, columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
         return _rosbag.read(existing(file), columns, (start, stop))
-    flight = _read_csv(file, columns, (start, stop))
+    flight = _read_csv(file, columns, (start, stop), vehicle)
     check_length(flight.path, flight.time)
     return flight
 
@@ -90,15 +103,21 @@ def read_flight(
     Raises FileNotFoundError, and ValueError, with file, columns or row, for an invalid log.
     """
     flights.check_piece(start, stop)
-    return _read_csv(path, None, (start, stop))
+    return _read_csv(path, None, (start, stop), None)
 
 
 def _read_csv(
-    path: str | PathLike[str], columns: Columns | None, piece: tuple[float, float]
+    path: str | PathLike[str],
+    columns: Columns | None,
+    piece: tuple[float, float],
+    vehicle: Vehicle | None,
 ) -> Flight:
     table = CsvTable.read(flights.find_flight(path))
     advice = "Name others in the mapping"
-    if columns is None:
+    is_blackbox = columns is None and _blackbox.is_blackbox(table)
+    if is_blackbox:
+        columns = _blackbox.columns(table)
+    elif columns is None:
         advice = "docs/replay.md lists the built-in formats, docs/identify.md maps others"
         has_timestamp = "timestamp" in table.names and "t" not in table.names
         columns = _ON_BOARD if has_timestamp else _MOTION_CAPTURE
@@ -109,4 +128,10 @@ def _read_csv(
     time = scaled(columns, "time", table.column(columns.time))
     table, time = flights.timed(table, time, *piece)
     parts = {key: scaled(columns, key, table.stack(getattr(columns, key))) for key in keys}
-    return assembled(table.path, columns, time, parts, table.first_row)
+    if is_blackbox and "motors" in parts:  # a stopped motor has a command below the lowest speed
+        parts["motors"] = np.maximum(parts["motors"], 0.0)
+    flight = assembled(table.path, columns, time, parts, table.first_row)
+    if not is_blackbox or vehicle is None:
+        return flight
+    layout = BETAFLIGHT_QUAD_X if flight.duty.shape[1] == 4 else None
+    return in_rotor_order(flight, layout, vehicle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,17 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     except Exception as error:  # rosbags, sqlite3 and decompressors raise many types
         raise ValueError(f"{path}: expected a ROS bag: {error!s:.300}") from None
 
+    return from_topics(path, columns, series_of(messages, kinds), piece)
+
+
+def series_of(
+    messages: Mapping[str, tuple[list[float], list[Any]]], kinds: Mapping[str, str]
+) -> Callable[[str], tuple[Array, Array]]:
+    """Returns a function from `topic:field` to times [s] and values, for `from_topics`.
+
+    messages: Times and messages of the topics that are used. kinds: Type of each topic of the log.
+    """
+
     def series(name: str) -> tuple[Array, Array]:
         topic, _, field = name.rpartition(":")
         if topic not in kinds:
@@ -59,7 +70,7 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
         parts = re.findall(r"[^.\[\]]+", field)
         return np.array(times), np.array([_field(one, parts, kinds[topic]) for one in values])
 
-    return from_topics(path, columns, series, piece)
+    return series
 
 
 class _NoMapping(ValueError):
@@ -79,11 +90,22 @@ def _field(message: Any, parts: Sequence[str], kind: str) -> float:
     value = message
     try:
         for part in parts:
-            value = value[int(part)] if part.isdigit() else getattr(value, part)
+            if isinstance(value, Mapping):
+                value = value[part]
+            else:
+                value = value[int(part)] if part.isdigit() else getattr(value, part)
         return float(value)
-    except (AttributeError, IndexError, TypeError, ValueError, OverflowError):
-        names = [name for name in vars(message) if not name.startswith("_")]
-        raise KeyError(f"in {kind}: {', '.join(names)}") from None
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
+        raise KeyError(f"in {kind}: {', '.join(_names(message))}") from None
+
+
+def _names(message: Any) -> list[str]:
+    """Fields of a message of ROS, JSON or protobuf."""
+    if isinstance(message, Mapping):
+        return [str(name) for name in message]
+    if hasattr(message, "DESCRIPTOR"):
+        return list(message.DESCRIPTOR.fields_by_name)
+    return [name for name in getattr(message, "__dict__", {}) if not name.startswith("_")]
 
 
 def _known(path: Path, kinds: dict[str, str]) -> Columns:

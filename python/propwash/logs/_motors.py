@@ -1,0 +1,98 @@
+"""The order of a log's motors, from the positions and spins of its flight controller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.logs._flights import Flight
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.parameters import VehicleParameters
+
+Array = NDArray[np.float64]
+Vehicle = str | PathLike[str] | VehicleParameters
+
+_SPINS = {1: "ccw", -1: "cw", 0: "spin unknown"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions and spins of motors, in the order of a log."""
+
+    positions: Array
+    """(N, 2) forward and left of the centre, in any unit."""
+    spins: tuple[int, ...]
+    """+1 counter-clockwise from above, -1 clockwise, 0 unknown."""
+
+    @classmethod
+    def of_vehicle(cls, vehicle: VehicleParameters) -> Layout:
+        """The rotors of a vehicle."""
+        positions = np.array([rotor.position[:2] for rotor in vehicle.rotors])
+        signs = [np.sign(rotor.spin * rotor.axis[2]) for rotor in vehicle.rotors]
+        return cls(positions, tuple(int(sign) for sign in signs))
+
+    def __str__(self) -> str:
+        rows = zip(self.positions, self.spins, strict=True)
+        motors = [
+            f"{k} {_SPINS[spin]} at ({x:.3g}, {y:.3g})" for k, ((x, y), spin) in enumerate(rows, 1)
+        ]
+        return ", ".join(motors)
+
+
+# The order is the same in all firmware: rear right, front right, rear left, front left. Spins are
+# a setting of the vehicle.
+BETAFLIGHT_QUAD_X = Layout(np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), (0,) * 4)
+PX4_QUAD_X = Layout(np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]]), (1, 1, -1, -1))
+
+
+def in_rotor_order(flight: Flight, layout: Layout | None, vehicle: Vehicle) -> Flight:
+    """Returns the flight with its motors in the order of the vehicle's rotors.
+
+    layout: Motors of the log; None if it does not specify them.
+
+    Raises ValueError, with both geometries, if a rotor has no motor in its direction with its spin.
+    """
+    if flight.duty.shape[1] == 0:
+        return flight
+    parameters = vehicles.load(vehicle)
+    if layout is None or len(layout.spins) != flight.duty.shape[1]:
+        raise ValueError(
+            f"{flight.path}: expected positions of the {flight.duty.shape[1]} motors (PX4: "
+            f"parameters CA_ROTOR*, Betaflight: four motors), found none; map the motors in the "
+            f"order of the vehicle's rotors"
+        )
+    order = _order(layout, Layout.of_vehicle(parameters))
+    if order is None:
+        raise ValueError(
+            f"{flight.path}: expected motors that match the rotors of vehicle {parameters.name!r} "
+            f"in number, direction (forward, left) and spin; the log has {layout}; the vehicle has "
+            f"{Layout.of_vehicle(parameters)}; correct the vehicle file, or map the motors in the "
+            f"order of its rotors"
+        )
+    return replace(flight, duty=flight.duty[:, order])
+
+
+def _order(log: Layout, vehicle: Layout) -> Sequence[int] | None:
+    """Index of the log's motor for each rotor, or None if they do not match one to one."""
+    if len(log.spins) != len(vehicle.spins):
+        return None
+    ours, theirs = (_directions(one.positions) for one in (vehicle, log))
+    gaps = np.diff(np.sort(np.append(ours, ours.min() + 2.0 * np.pi)))
+    tolerance = np.min(gaps[gaps > 1e-2], initial=2.0 * np.pi) / 3.0  # coaxial rotors have no gap
+    order = []
+    for direction, spin in zip(ours, vehicle.spins, strict=True):
+        apart = np.abs((theirs - direction + np.pi) % (2.0 * np.pi) - np.pi)
+        same_spin = [other in (0, spin) for other in log.spins]
+        near = np.flatnonzero((apart < tolerance) & same_spin)
+        if len(near) != 1:
+            return None
+        order.append(int(near[0]))
+    return order if len(set(order)) == len(order) else None
+
+
+def _directions(positions: Array) -> Array:
+    return np.asarray(np.arctan2(positions[:, 1], positions[:, 0]))
