@@ -57,6 +57,7 @@ class IdentifiedBattery:
     state_of_charge: float
     """At the start of the log."""
     estimates: tuple[Estimate, ...]
+    """Of the charge and of each parameter that is not 0 in the guess."""
     time: Array
     """(K,) s, of the voltages."""
     recorded: Array
