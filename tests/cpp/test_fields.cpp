@@ -171,6 +171,11 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(drag.rotational);
   MEMBER(rotor_drag.linear);
   MEMBER(rotor_drag.blow_back);
+  MEMBER(inflow.axial);
+  MEMBER(inflow.translational);
+  MEMBER(ground_effect.radius);
+  MEMBER(ground_effect.coefficient);
+  MEMBER(ground_effect.height);
   MEMBER(battery.nominal_voltage);
   MEMBER(battery.cells);
   MEMBER(battery.capacity);

@@ -83,6 +83,7 @@ class Extremes {
     v.rotor_drag.linear =
         parallel_ ? pw::Vec3<double>{} : pw::Vec3<double>{1.0, 1.0, 1.0} * between(1e-3, 100.0);
     v.rotor_drag.blow_back = parallel_ ? 0.0 : smallest * between(1e-6, 999.0);
+    if (!parallel_ && chance() < 0.7) make_flow(v);
     v.process_noise.force = std::pow(v.body.mass * between(1e-6, 10.0), 2);
     v.process_noise.torque = std::pow(smallest * between(1e-6, 100.0), 2);
     v.battery.nominal_voltage = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-3, 1e6);
@@ -116,6 +117,16 @@ class Extremes {
             chance() < 0.3 ? 0.0 : between(1e-6, 1e5),
             between(0.01, 1.0),
             chance() < 0.3 ? 0.0 : between(1e-3, 1e6)};
+  }
+  void make_flow(pw::VehicleParameters& v) {
+    double loss = 1e6, gain = 1e6;
+    for (std::size_t i = 0; i < v.rotors.size(); ++i) {
+      const double speed = pw::detail::full_speed(v.motor, static_cast<int>(i));
+      loss = std::min(loss, v.rotors[i].thrust_coefficient * speed * 99.0);
+      gain = std::min(gain, v.rotors[i].thrust_coefficient * speed * speed * 99.0);
+    }
+    v.inflow = {loss * between(1e-9, 1.0), gain * between(1e-9, 1.0)};
+    v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};
   }
   pw::Mat3<double> inertia(double smallest) {
     const double large = std::min(1e10, smallest * between(1.0, 1e6)) * 0.99;
@@ -284,6 +295,9 @@ TEST_CASE("a ratio outside its range is rejected with the names of its parameter
           "drag.rotational");
   refused([](Vehicle& v) { v.rotor_drag.blow_back = 1e3; }, "blow_back over",
           "rotor_drag.blow_back");
+  refused([](Vehicle& v) { v.inflow.axial = 1.0; }, "inflow.axial over", "inflow.axial");
+  refused([](Vehicle& v) { v.inflow.translational = 1e3; }, "inflow.translational over",
+          "inflow.translational");
   refused([](Vehicle& v) { v.process_noise.force = 1e3; }, "root of", "process_noise.force");
   refused([](Vehicle& v) { v.process_noise.torque = 10.0; }, "root of", "process_noise.torque");
   refused(

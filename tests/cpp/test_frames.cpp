@@ -38,7 +38,7 @@ class Changes {
       for (auto& text : cell) std::getline(cells, text, ',');
       changes_[{field, std::stoi(cell[0])}] = {std::stoi(cell[1]), std::stod(cell[2])};
     }
-    REQUIRE(changes_.size() == 31);
+    REQUIRE(changes_.size() == 32);
   }
   void check(const std::string& field, int columns, const double* before, const double* after) {
     for (int i = 0; i < columns; ++i) {
@@ -70,14 +70,15 @@ pw::VehicleParameters numbered() {
   return vehicle;
 }
 
-/// A general vehicle with FRD body axes in an NED world. Without blow-back, whose equation depends
-/// on the axis that points up.
+/// A general vehicle with FRD body axes in an NED world. Without blow-back and ground effect, whose
+/// equations depend on the axis that points up.
 pw::VehicleParameters frd_vehicle() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.inertia = {{0.005, 2e-4, -3e-4, 2e-4, 0.006, 1e-4, -3e-4, 1e-4, 0.009}};
   vehicle.body.gravity = {0.1, -0.2, 9.81};
   vehicle.drag.rotational = {{1e-4, 1e-5, 0, 1e-5, 2e-4, 2e-5, 0, 2e-5, 3e-4}};
   vehicle.rotor_drag.linear = {0.1, 0.2, 0.3};
+  vehicle.inflow = {2e-4, 3e-3};
   vehicle.motor.time_constant_down = 0.03;
   for (auto& rotor : vehicle.rotors) {
     rotor.position = {rotor.position.x, -rotor.position.y, 0.01};
@@ -131,7 +132,7 @@ TEST_CASE("every number of a vehicle, state and reading is converted by the tabl
   changes.check("reading.angular_rate", 3, &reading.angular_rate.x, &flu.angular_rate.x);
   CHECK(pw::flu_to_frd(flu).angular_rate.z == 6.0);
   CHECK(flu.time == 7.0);
-  CHECK(changes.used() == 31);
+  CHECK(changes.used() == 32);
 }
 
 TEST_CASE("attitudes rotate the same vectors in both conventions", "[frames]") {

@@ -13,7 +13,8 @@ namespace {
 
 using Uav = pw::Multicopter<4>;
 
-/// All terms: tilted rotors, full inertia, asymmetric motors, rotor drag, dead time, a lever arm.
+/// All terms that do not depend on the position: tilted rotors, full inertia, asymmetric motors,
+/// rotor drag, inflow, dead time, a lever arm.
 pw::VehicleParameters everything() {
   auto vehicle = pw::vehicles::flightgoggles();
   Dice dice(51);
@@ -27,6 +28,7 @@ pw::VehicleParameters everything() {
   vehicle.motor.command_delay = 0.0035;
   vehicle.rotor_drag.linear = {0.3, 0.4, 0.1};
   vehicle.rotor_drag.blow_back = 0.002;
+  vehicle.inflow = {2e-4, 3e-3};
   vehicle.imu.position = {0.05, 0.02, -0.03};
   return vehicle;
 }

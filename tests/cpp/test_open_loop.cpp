@@ -29,6 +29,8 @@ pw::VehicleParameters vehicle_with(int rotors) {
   }
   vehicle.motor.time_constant_down = 1.7 * vehicle.motor.time_constant_up[0];
   vehicle.rotor_drag = {{0.4, 0.3, 0.1}, 0.01};
+  vehicle.inflow = {1e-5, 1e-4};
+  vehicle.ground_effect = {0.8, 1.2, -5.0};
   vehicle.imu.position = {0.02, -0.01, 0.03};
   return vehicle;
 }
@@ -94,6 +96,11 @@ constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "motor.time_constant_down",
                                  "rotor_drag.linear",
                                  "rotor_drag.blow_back",
+                                 "inflow.axial",
+                                 "inflow.translational",
+                                 "ground_effect.radius",
+                                 "ground_effect.coefficient",
+                                 "ground_effect.height",
                                  "body.mass"};
 constexpr std::size_t unknowns = std::size(names);
 

@@ -52,6 +52,8 @@ pw::VehicleParameters random_vehicle(pw::VehicleParameters vehicle, Dice& dice) 
   vehicle.rotor_drag.linear = {dice.uniform(0.0, 0.5), dice.uniform(0.0, 0.5),
                                dice.uniform(0.0, 0.2)};
   vehicle.rotor_drag.blow_back = dice.uniform(0.0, 0.3) * j(0, 0);
+  const double coefficient = vehicle.rotors[0].thrust_coefficient;
+  vehicle.inflow = {dice.uniform(0.0, 30.0) * coefficient, dice.uniform(0.0, 300.0) * coefficient};
   return vehicle;
 }
 

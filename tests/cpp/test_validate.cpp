@@ -106,6 +106,10 @@ TEST_CASE("numbers out of range are named with the range", "[validate]") {
   require_range(FIELD(drag.translational), true);
   require_range(FIELD(rotor_drag.linear[1]), true);
   require_range(FIELD(rotor_drag.blow_back), true);
+  require_range(FIELD(inflow.axial), true);
+  require_range(FIELD(inflow.translational), true);
+  require_range(FIELD(ground_effect.radius), true);
+  require_range(FIELD(ground_effect.coefficient), true);
   require_range(FIELD(battery.nominal_voltage), true);
   require_range(FIELD(battery.cells), true);
   require_range(FIELD(battery.capacity), true);

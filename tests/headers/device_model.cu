@@ -3,7 +3,9 @@
 
 #include <propwash/model/car.hpp>
 #include <propwash/model/drag.hpp>
+#include <propwash/model/ground_effect.hpp>
 #include <propwash/model/imu.hpp>
+#include <propwash/model/inflow.hpp>
 #include <propwash/model/motor.hpp>
 #include <propwash/model/rigid_body.hpp>
 #include <propwash/model/rotor.hpp>
@@ -18,6 +20,8 @@ struct Model {
   pw::SmallArray<pw::RotorParameters<T>, 4> rotors;
   pw::DragParameters<T> drag;
   pw::RotorDragParameters<T> rotor_drag;
+  pw::InflowParameters<T> inflow;
+  pw::GroundEffectParameters<T> ground;
   pw::RigidBody<T> body;
   pw::ImuDevice<T> imu;
 };
@@ -30,8 +34,10 @@ __global__ void acceleration(const Model<T>* models, const pw::SmallArray<T, 4>*
   const auto rotor_rates = pw::map(
       speeds[i], [&](const T& speed) { return pw::rotor_acceleration(model.motor, speed, T(1)); });
   const auto wrench = pw::rotor_wrench(model.rotors, speeds[i], rotor_rates);
-  const pw::Vec3<T> force_B =
-      wrench.force_B + pw::rotor_drag_force(model.rotor_drag, model.body.mass, rates[i]);
+  const T change = pw::inflow_change(model.inflow, model.rotors[0].axis, speeds[i][0], rates[i]);
+  const T factor = pw::ground_effect_factor(pw::ground_effect_area(model.ground), change, T(1));
+  const pw::Vec3<T> force_B = (wrench.force_B + model.rotors[0].axis * change) * factor +
+                              pw::rotor_drag_force(model.rotor_drag, model.body.mass, rates[i]);
   const pw::Vec3<T> torque_B = wrench.torque_B + pw::drag_torque(model.drag, rates[i]) +
                                pw::blow_back_torque(model.rotor_drag, rates[i]);
   const auto turning = pw::angular_acceleration(model.body, torque_B, rates[i], wrench.momentum_B);

@@ -91,10 +91,12 @@ class _Pilot:
         return np.clip(duty_at(self.vehicle, np.sqrt(np.maximum(squares, 0.0))), 0.1, 1.0)
 
 
-def simulated_flight(seconds: float, seed: int = 1) -> Flight:
-    """A flight of the true vehicle at 250 Hz, with one clock, white noise and no bias."""
+def simulated_flight(
+    seconds: float, seed: int = 1, vehicle: pw.VehicleParameters | None = None
+) -> Flight:
+    """A flight at 250 Hz, with one clock, white noise and no bias; by default true_vehicle()."""
     rng = np.random.default_rng(seed)
-    return noisy(clean_flight(seconds, rng), rng)
+    return noisy(clean_flight(seconds, rng, vehicle), rng)
 
 
 def noisy(flight: Flight, rng: np.random.Generator) -> Flight:

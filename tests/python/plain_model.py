@@ -1,8 +1,9 @@
 """The equations of the multicopter in NumPy, written from the papers only.
 
-Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag
-and blow-back moment. Only the names of the parameters come from the library. The state is
-one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
+Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag,
+blow-back moment, inflow (Svacha et al., ICUAS 2017) and ground effect (Cheeseman and Bennett 1955).
+Only the names of the parameters come from the library. The state is one array: position, velocity,
+attitude (w, x, y, z), body rates, rotor speeds.
 """
 
 from __future__ import annotations
@@ -79,15 +80,30 @@ class PlainModel:
         linear = -self.mass * np.array(self.vehicle.rotor_drag.linear) * (r_wb.T @ v)
         return np.asarray(r_wb.T @ quadratic + linear)
 
+    def thrusts(self, x: Array) -> Array:
+        """(4) with inflow and ground effect, for speeds > 0."""
+        inflow, ground = self.vehicle.inflow, self.vehicle.ground_effect
+        speeds, static = x[ROTORS], self.k_thrust * x[ROTORS] ** 2
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
+        hubs = r_wb.T @ (x[VELOCITY] - self.wind) + np.cross(x[RATES], self.positions)
+        axial = np.sum(hubs * self.axes, axis=1)
+        across = np.sum(hubs**2, axis=1) - axial**2
+        change = inflow.translational * across - inflow.axial * speeds * axial
+        thrusts = static + np.clip(change, -static, static)
+        height = x[POSITION][2] - ground.height + (self.positions @ r_wb.T)[:, 2]
+        upward = np.maximum((self.axes @ r_wb.T)[:, 2], 0.0)
+        distance = np.maximum(height, 1e-6) / np.maximum(upward, 1e-6)
+        ratio = ground.coefficient * (ground.radius / (4.0 * distance)) ** 2
+        return np.asarray(thrusts / (1.0 - np.minimum(ratio, 0.25)))
+
     def thrust_body(self, x: Array) -> Array:
-        """(2) and (4)."""
-        squares = x[ROTORS] * np.abs(x[ROTORS])
-        return np.asarray((self.k_thrust * squares) @ self.axes)
+        """(2)."""
+        return np.asarray(self.thrusts(x) @ self.axes)
 
     def torque_body(self, x: Array, acceleration: Array) -> Array:
         """(3), (5), (7), the blow-back moment and the noise."""
         squares = x[ROTORS] * np.abs(x[ROTORS])
-        thrusts = (self.k_thrust * squares)[:, np.newaxis] * self.axes
+        thrusts = self.thrusts(x)[:, np.newaxis] * self.axes
         about_axis = self.signs * (self.k_torque * squares + self.rotor_inertia * acceleration)
         torque = np.cross(self.positions, thrusts).sum(axis=0) + about_axis @ self.axes
         torque -= (

@@ -160,6 +160,7 @@ def numbered_vehicle() -> pw.VehicleParameters:
         rotors=[base.rotors[0].replace(position=vector(3), axis=vector(3))],
         drag={"rotational": matrix()},
         rotor_drag={"linear": vector(3)},
+        ground_effect={"height": vector(1)[0]},
         imu={
             "position": vector(3),
             "attitude": vector(4),

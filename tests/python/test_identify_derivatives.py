@@ -14,7 +14,7 @@ from msgspec import structs
 from propwash import _core, identify
 from propwash.identify._bias import fit_bias
 from propwash.identify._open_loop import RECORDED, STEP, Flyer, Windows, commands, fly
-from propwash.identify._parameters import balance_signs, catalogue
+from propwash.identify._parameters import FLOW, balance_signs, catalogue
 from propwash.identify._problem import (
     Problem,
     Scatter,
@@ -38,13 +38,18 @@ def log() -> identify.FlightLog:
 
 @pytest.fixture(scope="module")
 def problem(log: identify.FlightLog) -> Problem:
-    """Two logs, one without voltage, and a vehicle with nonzero drag."""
-    guess = pw.vehicles.load("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
+    """Two logs, one without voltage, and a vehicle with nonzero drag, close to the ground."""
+    guess = pw.vehicles.load("crazyflie").replace(
+        rotor_drag={"linear": (0.4, 0.4, 0.2)},
+        inflow={"axial": 2e-6, "translational": 8e-4},
+        ground_effect={"radius": 0.3, "height": -1.0},
+    )
     logs = [replace(log, voltage=None), log]
     grids = [gridded(one, guess) for one in logs]
     bias = fit_bias([(grid.flight, grid.rows) for grid in grids], guess)
     models = [log_model(grid, guess, NOISE, bias, battery_of(guess)) for grid in grids]
-    return Problem(models, guess, free_names(logs, guess), Scatter(), 1, bias)
+    names = [*free_names(logs, guess), *FLOW]
+    return Problem(models, guess, names, Scatter(), 1, bias)
 
 
 @pytest.fixture(scope="module")

@@ -392,6 +392,10 @@ tables: dict[str, st.SearchStrategy[Any]] = {
     ),
     "drag": st.builds(pw.DragParameters, translational=finite, rotational=vectors),
     "rotor_drag": st.builds(pw.RotorDragParameters, linear=vectors, blow_back=finite),
+    "inflow": st.builds(pw.InflowParameters, axial=finite, translational=finite),
+    "ground_effect": st.builds(
+        pw.GroundEffectParameters, radius=finite, coefficient=finite, height=finite
+    ),
     "battery": st.builds(pw.BatteryParameters, nominal_voltage=finite),
     "process_noise": st.builds(pw.ProcessNoiseParameters, force=finite, torque=finite),
     "imu": st.builds(

@@ -32,6 +32,7 @@ inline VehicleParameters ned_frd_to_enu_flu(VehicleParameters vehicle) {
     rotor.axis = frd_to_flu(rotor.axis);
   }
   vehicle.drag.rotational = frd_to_flu(vehicle.drag.rotational);
+  vehicle.ground_effect.height = 0.0 - vehicle.ground_effect.height;
   auto& imu = vehicle.imu;
   imu.position = frd_to_flu(imu.position);
   // both frames of the rotation change, so its axis is converted like a vector

@@ -3,6 +3,7 @@
 /// Computes the constants of the equations of motion from the parameters of a vehicle.
 
 #include <cstddef>
+#include <type_traits>
 
 #include "propwash/vehicle/multicopter_model.hpp"
 #include "propwash/vehicle/parameters.hpp"
@@ -14,6 +15,13 @@ inline bool is_uniform(const MotorParameters<double>& motor) {
   return motor.time_constant_up.is_uniform() && motor.time_constant_down.is_uniform() &&
          motor.time_constant_up[0] == motor.time_constant_down[0] && motor.speed_min.is_uniform() &&
          motor.speed_max.is_uniform();
+}
+
+/// Whether a vehicle has inflow or ground effect.
+inline bool has_rotor_flow(const VehicleParameters& vehicle) {
+  const auto& ground = vehicle.ground_effect;
+  return vehicle.inflow.axial != 0 || vehicle.inflow.translational != 0 ||
+         (ground.radius != 0 && ground.coefficient != 0);
 }
 
 /// Whether a vehicle has the structure that ParallelShape requires, and no battery circuit.
@@ -28,7 +36,7 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
   const auto& air = vehicle.rotor_drag;
   return diagonal(vehicle.body.inertia) && diagonal(vehicle.drag.rotational) &&
          is_uniform(vehicle.motor) && vehicle.battery.cells == 0 && air.blow_back == 0 &&
-         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0;
+         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0 && !has_rotor_flow(vehicle);
 }
 
 namespace detail {
@@ -82,11 +90,28 @@ void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Inertia>& to) {
   make_matrix(inverse(from.inertia), to.inertia_inverse);
 }
 
+/// Sets the constants of the air at the rotors; `model.rotors` must be set.
+template <class Vehicle, class P, int N, class Shape>
+void make_rotor_air(const Vehicle& from, MulticopterModel<P, N, Shape>& model) {
+  model.rotor_drag = {cast<P>(from.rotor_drag.linear), P(from.rotor_drag.blow_back)};
+  model.flow.resize(model.rotors.size());
+  for (int i = 0; i < model.rotors.size(); ++i) {
+    const auto& rotor = from.rotors[static_cast<std::size_t>(i)];
+    model.flow[i] = {cast<P>(rotor.position),
+                     cast<P>(rotor.axis),
+                     {P(from.inflow.axial / rotor.thrust_coefficient),
+                      P(from.inflow.translational / rotor.thrust_coefficient)}};
+  }
+  model.ground_area = P(ground_effect_area(from.ground_effect));
+  model.ground_height = P(from.ground_effect.height);
+  if constexpr (std::is_same_v<Vehicle, VehicleParameters>) model.has_flow = has_rotor_flow(from);
+}
+
 }  // namespace detail
 
 /// The constants of a vehicle, which must have the structure of Shape. Vehicle is
-/// VehicleParameters, or a type with members body, rotors, motor, drag and rotor_drag of another
-/// scalar type.
+/// VehicleParameters, or a type with the same members of another scalar type, except those of
+/// battery, noise, IMU and controller; its `has_flow` is then false.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;
@@ -100,7 +125,7 @@ MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   detail::make_motors(vehicle.motor, model);
   detail::make_matrix(vehicle.drag.rotational, model.drag.rotational);
   model.drag.translational = P(vehicle.drag.translational);
-  model.rotor_drag = {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)};
+  if constexpr (Shape::has_rotor_air) detail::make_rotor_air(vehicle, model);
   return model;
 }
 

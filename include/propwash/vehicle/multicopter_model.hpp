@@ -3,12 +3,15 @@
 /// The equations of motion of a multicopter, composed of the models in model/.
 ///
 /// `Shape` selects the types of matrices and rotors, so that a vehicle with diagonal inertia and
-/// drag, parallel rotors, one motor time constant and no rotor drag needs no products with zero.
+/// drag, parallel rotors, one motor time constant and thrust that does not depend on the air needs
+/// no products with zero.
 
 #include <type_traits>
 
 #include "propwash/model/battery.hpp"
 #include "propwash/model/drag.hpp"
+#include "propwash/model/ground_effect.hpp"
+#include "propwash/model/inflow.hpp"
 #include "propwash/model/motor.hpp"
 #include "propwash/model/rigid_body.hpp"
 #include "propwash/model/rotor.hpp"
@@ -16,6 +19,27 @@
 #include "propwash/vehicle/multicopter_state.hpp"
 
 namespace propwash {
+
+/// The constants of inflow and ground effect for one rotor.
+template <class P>
+struct RotorFlow {
+  Vec3<P> position_B{};          ///< m, from the centre of mass
+  Vec3<P> axis_B{};              ///< unit vector of positive thrust
+  InflowParameters<P> inflow{};  ///< divided by the thrust coefficient
+};
+
+/// The constants of the terms that depend on the air at the rotors.
+template <class P, int N>
+struct RotorAir {
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
+  bool has_flow = false;                ///< whether there is inflow or ground effect
+  SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
+  P ground_area{};                      ///< m^2, of ground_effect_factor
+  P ground_height{};                    ///< m, world frame
+};
+
+/// No such terms.
+struct NoRotorAir {};
 
 /// The vehicles of the papers: diagonal matrices, rotor axes along body z, identical motors.
 struct ParallelShape {
@@ -38,8 +62,11 @@ struct ParallelShape {
   template <class P, int N>
   using Battery = NoBatteryCircuit;
   static constexpr bool has_battery_circuit = false;  ///< whether Battery is a BatteryCircuit
-  static constexpr bool has_rotor_drag = false;       ///< whether the model has drag of the rotors
-  static constexpr double rate_unit = 1.0;            ///< rad/s, unit of body rates in the model
+  /// The air at the rotors.
+  template <class P, int N>
+  using Air = NoRotorAir;
+  static constexpr bool has_rotor_air = false;  ///< whether the model has the terms of RotorAir
+  static constexpr double rate_unit = 1.0;      ///< rad/s, unit of body rates in the model
 };
 
 /// ParallelShape in the normalised units of PrincipalBody: the same motion with fewer products.
@@ -73,14 +100,17 @@ struct GeneralShape {
   template <class P, int N>
   using Battery = BatteryCircuit<P, N>;
   static constexpr bool has_battery_circuit = true;  ///< whether Battery is a BatteryCircuit
-  static constexpr bool has_rotor_drag = true;       ///< whether the model has drag of the rotors
+  /// The air at the rotors.
+  template <class P, int N>
+  using Air = RotorAir<P, N>;
+  static constexpr bool has_rotor_air = true;  ///< whether the model has the terms of RotorAir
   /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 1.0;
 };
 
 /// The constants of the equations of motion. P is a scalar, common to all lanes, or a pack.
 template <class P, int N, class Shape>
-struct MulticopterModel {
+struct MulticopterModel : Shape::template Air<P, N> {
   using Matrix = typename Shape::template Matrix<P>;  ///< A matrix such as the inertia.
   /// Coefficients of a rotor.
   using Rotor = RotorCoefficients<P, typename Shape::template Force<P>>;
@@ -90,8 +120,7 @@ struct MulticopterModel {
   typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};  ///< motor lag
   typename Shape::template EachRotor<P, N> speed_min{};                            ///< rad/s
   typename Shape::template EachRotor<P, N> speed_max{};                            ///< rad/s
-  DragParameters<P, Matrix> drag{};     ///< quadratic drag of the body
-  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
+  DragParameters<P, Matrix> drag{};  ///< quadratic drag of the body
 };
 
 /// The inputs, constant during a step. Wind and Held are Vec3<T>, or Zero3 if absent.
@@ -120,12 +149,46 @@ PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
   AirForces<T> forces;
   const Vec3<T> air_velocity_W = velocity_W - wind_W;
   forces.drag_W = drag_force(model.drag, air_velocity_W);
-  if constexpr (Shape::has_rotor_drag) {
+  if constexpr (Shape::has_rotor_air) {
     const Vec3<T> air_velocity_B = rotate_inverse(q_WB, air_velocity_W);
     forces.rotor_drag_B = rotor_drag_force(model.rotor_drag, model.body.mass, air_velocity_B);
     forces.blow_back_B = blow_back_torque(model.rotor_drag, air_velocity_B);
   }
   return forces;
+}
+
+/// Force and torque of the rotors.
+template <class T>
+struct ForceTorque {
+  Vec3<T> force_B{};   ///< N
+  Vec3<T> torque_B{};  ///< N m
+};
+
+/// What inflow and ground effect add to the thrust of the rotors.
+template <class T, int N, class P, class Shape, class Wind>
+PROPWASH_FN ForceTorque<T> flow_wrench(const MulticopterModel<P, N, Shape>& model,
+                                       const MulticopterState<T, N>& state, const Wind& wind_W) {
+  const T zero(constant<T>(0));
+  const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
+  const Vec3<T> up_B = rotate_inverse(state.attitude, Vec3<T>{zero, zero, T(constant<T>(1))});
+  const T height = state.position.z - model.ground_height;
+  ForceTorque<T> sum;
+  // a plain loop over a copy: unrolled, it would slow down the general kernels of other vehicles
+  const SmallArray<T, N> speeds = state.rotor_speeds;
+  for (int i = 0; i < speeds.size(); ++i) {
+    const auto& rotor = model.flow[i];
+    const T& speed = speeds[i];
+    const T in_still_air = signed_square(speed);
+    const Vec3<T> hub_velocity_B = air_velocity_B + cross(state.body_rates, rotor.position_B);
+    const T in_flow =
+        in_still_air + inflow_change(rotor.inflow, rotor.axis_B, speed, hub_velocity_B);
+    const T factor = ground_effect_factor(model.ground_area, height + dot(up_B, rotor.position_B),
+                                          dot(up_B, rotor.axis_B));
+    const Vec3<T> thrust_B = model.rotors[i].force_B * (in_flow * factor - in_still_air);
+    sum.force_B = sum.force_B + thrust_B;
+    sum.torque_B = sum.torque_B + cross(rotor.position_B, thrust_B);
+  }
+  return sum;
 }
 
 }  // namespace detail
@@ -138,7 +201,7 @@ PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
   const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind_W);
   Vec3<T> force_W;
   Vec3<T> torque_B = rotors.torque_B + input.torque_B;
-  if constexpr (Shape::has_rotor_drag) {
+  if constexpr (Shape::has_rotor_air) {
     force_W = rotate(state.attitude, rotors.force_B + air.rotor_drag_B);
     torque_B = torque_B + air.blow_back_B;
   } else {
@@ -164,7 +227,14 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
     accelerations[i] = rotor_acceleration(model.motor[i], state.rotor_speeds[i], input.command[i]);
   });
-  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, accelerations);
+  auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, accelerations);
+  if constexpr (Shape::has_rotor_air) {
+    if (model.has_flow) {
+      const auto flow = detail::flow_wrench(model, state, input.wind_W);
+      rotors.force_B = rotors.force_B + flow.force_B;
+      rotors.torque_B = rotors.torque_B + flow.torque_B;
+    }
+  }
   return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
 }
 
@@ -176,7 +246,10 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
                                    const MulticopterInput<T, N, Wind, Held>& input) {
   const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind_W);
   Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.force_W);
-  if constexpr (Shape::has_rotor_drag) force_B = force_B + air.rotor_drag_B;
+  if constexpr (Shape::has_rotor_air) {
+    force_B = force_B + air.rotor_drag_B;
+    if (model.has_flow) force_B = force_B + detail::flow_wrench(model, state, input.wind_W).force_B;
+  }
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
     force_B = force_B + model.rotors[i].force_B * signed_square(state.rotor_speeds[i]);
   });

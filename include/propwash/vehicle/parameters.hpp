@@ -9,7 +9,9 @@
 #include "propwash/control/rate_control.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/model/drag.hpp"
+#include "propwash/model/ground_effect.hpp"
 #include "propwash/model/imu.hpp"
+#include "propwash/model/inflow.hpp"
 #include "propwash/model/motor.hpp"
 #include "propwash/model/process_noise.hpp"
 #include "propwash/model/rigid_body.hpp"
@@ -26,6 +28,8 @@ struct VehicleParameters {
   MotorParameters<double> motor;                     ///< motors and ESCs
   DragParameters<double> drag;                       ///< quadratic drag of the body
   RotorDragParameters<double> rotor_drag;            ///< zero in the papers
+  InflowParameters<double> inflow;                   ///< zero in the papers
+  GroundEffectParameters<double> ground_effect;      ///< off in the papers
   BatteryParameters<double> battery;                 ///< zero in the papers
   ProcessNoiseParameters<double> process_noise;      ///< random force and torque
   ImuParameters<double> imu;                         ///< inertial measurement unit

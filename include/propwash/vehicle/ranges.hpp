@@ -76,7 +76,7 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
   const double mass = vehicle.body.mass;
   const auto principal = detail::principal_values(vehicle.body.inertia);
   const double inertia = principal[0];
-  double thrust = 0.0, torque = 0.0, momentum = 0.0;
+  double thrust = 0.0, torque = 0.0, momentum = 0.0, axial = 0.0, translational = 0.0;
   int index = 0;
   for (const auto& rotor : vehicle.rotors) {
     const double speed = detail::full_speed(vehicle.motor, index++);
@@ -84,6 +84,9 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
     torque += (norm(rotor.position) * rotor.thrust_coefficient + rotor.torque_coefficient) * speed *
               speed;
     momentum += rotor.inertia * speed;
+    const double coefficient = rotor.thrust_coefficient * speed;
+    axial = std::max(axial, vehicle.inflow.axial / coefficient);
+    translational = std::max(translational, vehicle.inflow.translational / (coefficient * speed));
   }
   double rotational = 0.0;  // the largest row sum bounds the spectral norm
   for (int row = 0; row < 3; ++row) {
@@ -116,6 +119,10 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
             "body.inertia and drag.rotational", rotational / inertia},
       Ratio{"rotor_drag.blow_back over moment of inertia", "rad/(m s)", 0.0, 1e3,
             "body.inertia and rotor_drag.blow_back", vehicle.rotor_drag.blow_back / inertia},
+      Ratio{"inflow.axial over thrust coefficient and full speed", "s/m", 0.0, 100.0,
+            "inflow.axial, rotors.thrust_coefficient and motor.speed_max", axial},
+      Ratio{"inflow.translational over thrust at full speed", "(s/m)^2", 0.0, 100.0,
+            "inflow.translational, rotors.thrust_coefficient and motor.speed_max", translational},
       Ratio{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
             "body.mass and process_noise.force", std::sqrt(vehicle.process_noise.force) / mass},
       Ratio{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,

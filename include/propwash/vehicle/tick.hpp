@@ -169,6 +169,24 @@ PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
   if (has_wind) x.velocity = x.velocity - wind_W;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
     x = multicopter_step(method, model, lag, x, input, dt);
+  } else if constexpr (Shape::has_rotor_air) {
+    // the ground effect depends on the position in the world, which the wind moves during the step
+    const bool moves = has_wind && model.has_flow;
+    const auto in_world = [&](const auto& f, const auto& start, const Time& duration)
+                              PROPWASH_LAMBDA {
+      const auto moving = [&](const MulticopterState<T, N>& y)
+                                                        PROPWASH_LAMBDA {
+        auto rate = f(y);
+        if (moves) rate.position = rate.position + wind_W;
+        return rate;
+      };
+      return method(moving, start, duration);
+    };
+    x = multicopter_step(in_world, model, x, input, dt);
+    if (moves) {
+      x.velocity = x.velocity + wind_W;
+      return x;
+    }
   } else {
     x = multicopter_step(method, model, x, input, dt);
   }

@@ -8,8 +8,8 @@
 ///     dv/dt = w e_z x v,    dW/dt = 0,    W = R_WB^T w e_z,    rotors at their command.
 ///
 /// The six unknowns are roll, pitch and the wrench that the allocation (23) maps to rotor speeds.
-/// Newton's method solves the six equations of motion, with all terms of the model. See
-/// docs/trim.md.
+/// Newton's method solves the six equations of motion, with all terms of the model except the
+/// ground effect. See docs/trim.md.
 
 #include <array>
 #include <cmath>
@@ -73,7 +73,9 @@ class TrimEquations {
                  vehicle.body.inertia(2, 2)},
         velocity_W_{flight.velocity, 0.0, flight.climb},
         yaw_rate_W_{0.0, 0.0, flight.yaw_rate},
-        acceleration_W_(cross(yaw_rate_W_, velocity_W_)) {}
+        acceleration_W_(cross(yaw_rate_W_, velocity_W_)) {
+    model_.ground_area = 0.0;  // a climb is not steady close to the ground
+  }
 
   /// Initial guess: thrust that balances weight, drag and centripetal acceleration; no torque.
   Unknowns guess() const {

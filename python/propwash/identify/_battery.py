@@ -229,7 +229,7 @@ class _Problem:
 
     def _start(self) -> Array:
         low = np.asarray(self._guess.motor_values("speed_min"))
-        return np.maximum(low, self._commands.speeds[0, 0])
+        return np.asarray(np.maximum(low, self._commands.speeds[0, 0]), dtype=np.float64)
 
     def _residuals(self, x: Array, noise: float) -> Array:
         return np.concatenate([(self.voltages(x[np.newaxis])[0] - self.recorded) / noise, x])

@@ -34,6 +34,9 @@ _FIELDS: dict[str, Callable[[VehicleParameters], Any]] = {
     "motor.command_delay": lambda v: v.motor.command_delay,
     "rotor_drag.linear": lambda v: v.rotor_drag.linear,
     "rotor_drag.blow_back": lambda v: v.rotor_drag.blow_back,
+    "inflow.axial": lambda v: v.inflow.axial,
+    "inflow.translational": lambda v: v.inflow.translational,
+    "ground_effect.coefficient": lambda v: v.ground_effect.coefficient,
 }
 _COMPLEX_STEP = 1e-30
 
@@ -146,6 +149,8 @@ def _read_tilt(axis: int) -> Callable[[VehicleParameters], float]:
 THRUST = ("thrust", "speed_offset")
 FORCES = (*THRUST, "tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
 """Parameters identifiable from translation with measured attitude."""
+FLOW = ("inflow_axial", "inflow_translational", "ground_effect")
+"""The same, of terms that are fitted on request only."""
 LAG = ("time_constant_up", "time_constant_down", "delay")
 BALANCES = ("balance_roll", "balance_pitch", "balance_yaw")
 ROTATION = (
@@ -171,6 +176,7 @@ def catalogue(vehicle: VehicleParameters) -> dict[str, FreeParameter]:
     table.append(
         FreeParameter("blow_back", "N m/(m/s)", spread, change, _read_blow_back, False, 0.0)
     )
+    table += _of_flow(vehicle)
     return {parameter.name: parameter for parameter in table}
 
 
@@ -207,6 +213,23 @@ def _of_axes() -> Iterator[FreeParameter]:
             yield FreeParameter(f"inertia_{axis}", "kg m^2", 0.15, _inertia(k), read, True)
         read = partial(_read_drag, k)
         yield FreeParameter(f"drag_{axis}", "1/s", 0.3, _drag(k), read, False, 0.0)
+
+
+def _of_flow(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
+    thrust = vehicle.weight / len(vehicle.rotors)
+    speed = np.sqrt(thrust / np.mean([r.thrust_coefficient for r in vehicle.rotors]))
+    for name, field, unit, spread in (
+        ("inflow_axial", "inflow.axial", "N/(rad/s)/(m/s)", 0.1 * thrust / float(speed)),
+        ("inflow_translational", "inflow.translational", "N/(m/s)^2", 0.02 * thrust),
+        ("ground_effect", "ground_effect.coefficient", "", 1.0),
+    ):
+        group, _, attribute = field.partition(".")
+        read = partial(_read, group, attribute)
+        yield FreeParameter(name, unit, spread, _offset(field), read, False, 0.0)
+
+
+def _read(group: str, field: str, vehicle: VehicleParameters) -> float:
+    return float(getattr(getattr(vehicle, group), field))
 
 
 def _read_motor(field: str, vehicle: VehicleParameters) -> float:

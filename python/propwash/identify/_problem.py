@@ -217,7 +217,7 @@ class Problem:
         The others have their values in the log's simulation, but no derivatives: with commands of
         another clock, lags and moments of inertia would absorb the delays of the radio.
         """
-        known = (*free_parameters.FORCES, *BALANCES, "blow_back")
+        known = (*free_parameters.FORCES, *free_parameters.FLOW, *BALANCES, "blow_back")
         rotates = self.logs[number].has_rotation
         common = [k for k, p in enumerate(self.free) if rotates or p.name in known]
         return [*common, *self.trims[number]]
@@ -300,10 +300,9 @@ class Problem:
 
 
 def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
-    """Returns the names of the parameters that are identifiable from these logs."""
-    return [
-        name for name in free_parameters.catalogue(guess) if not unidentifiable(name, logs, guess)
-    ]
+    """Returns the names of the parameters that are fitted to these logs unless others are named."""
+    names = [n for n in free_parameters.catalogue(guess) if n not in free_parameters.FLOW]
+    return [name for name in names if not unidentifiable(name, logs, guess)]
 
 
 def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) -> str:
@@ -314,7 +313,9 @@ def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) 
     if name in BALANCES:
         signs = free_parameters.balance_signs(guess, name.removeprefix("balance_"))
         return "" if signs.any() else "the rotors of the guess have no torque about this axis"
-    if name in free_parameters.FORCES:
+    if name == "ground_effect" and guess.ground_effect.radius == 0.0:
+        return "expected a guess with ground_effect.radius > 0"
+    if name in (*free_parameters.FORCES, *free_parameters.FLOW):
         if pose or name in free_parameters.THRUST:
             return ""
         return "expected a log with position, velocity and attitude"

@@ -39,7 +39,9 @@ __all__ = [
     "BodyParameters",
     "CarParameters",
     "DragParameters",
+    "GroundEffectParameters",
     "ImuParameters",
+    "InflowParameters",
     "LowPassParameters",
     "MotorParameters",
     "ParameterError",
@@ -125,6 +127,29 @@ class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
 
     linear: Annotated[Vector3, Field("1/s", "force = -m diag(d) v along the body axes")] = _ZERO
     blow_back: Annotated[float, Field("N m/(m/s)", "torque = -c e_z x v")] = 0.0
+
+
+class InflowParameters(ParameterSet, frozen=True, kw_only=True):
+    """Change of the thrust of each rotor with the flow through and across it."""
+
+    table = "inflow"
+
+    axial: Annotated[
+        float, Field("N/(rad/s)/(m/s)", "thrust of a rotor changes by -c w v along its axis")
+    ] = 0.0
+    translational: Annotated[
+        float, Field("N/(m/s)^2", "thrust of a rotor changes by c v^2 normal to its axis")
+    ] = 0.0
+
+
+class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):
+    """Gain of thrust of rotors close to the ground."""
+
+    table = "ground_effect"
+
+    radius: Annotated[float, Field("m", "of the rotors; 0: no ground effect")] = 0.0
+    coefficient: Annotated[float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")] = 1.0
+    height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
 
 
 class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
@@ -242,6 +267,8 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     motor: MotorParameters
     drag: DragParameters = DragParameters()
     rotor_drag: RotorDragParameters = RotorDragParameters()
+    inflow: InflowParameters = InflowParameters()
+    ground_effect: GroundEffectParameters = GroundEffectParameters()
     battery: BatteryParameters = BatteryParameters()
     process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
     imu: ImuParameters = ImuParameters()
@@ -258,6 +285,8 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
             motor: MotorParameters | Mapping[str, Any],
             drag: DragParameters | Mapping[str, Any] = ...,
             rotor_drag: RotorDragParameters | Mapping[str, Any] = ...,
+            inflow: InflowParameters | Mapping[str, Any] = ...,
+            ground_effect: GroundEffectParameters | Mapping[str, Any] = ...,
             battery: BatteryParameters | Mapping[str, Any] = ...,
             process_noise: ProcessNoiseParameters | Mapping[str, Any] = ...,
             imu: ImuParameters | Mapping[str, Any] = ...,

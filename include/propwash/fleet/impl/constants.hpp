@@ -98,6 +98,7 @@ template <class P, int N, class Shape>
 PROPWASH_FN void resize_rotors(MulticopterModel<P, N, Shape>& model, int rotors) {
   model.rotors.resize(rotors), model.motor.resize(rotors);
   model.speed_min.resize(rotors), model.speed_max.resize(rotors);
+  if constexpr (Shape::has_rotor_air) model.flow.resize(rotors);
 }
 template <class P, int N, class Shape>
 PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
@@ -107,6 +108,13 @@ PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
   if constexpr (Shape::has_battery_circuit) c.battery.shafts.resize(rotors);
   // an allocation takes its number of rotors from this matrix
   for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
+}
+
+/// Calls f with the coefficients of inflow and ground effect. If all are zero, there is none.
+template <class P, int N, class Shape, class F>
+PROPWASH_FN void for_each_flow_coefficient(MulticopterModel<P, N, Shape>& model, F&& f) {
+  for (auto& rotor : model.flow) f(rotor.inflow.axial), f(rotor.inflow.translational);
+  f(model.ground_area);
 }
 
 /// Calls f with every number of a model, in an order that depends only on N and Shape.
@@ -119,9 +127,12 @@ PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
   visit(model.speed_min, f), visit(model.speed_max, f);
   f(model.drag.translational);
   visit(model.drag.rotational, f);
-  if constexpr (Shape::has_rotor_drag) {
+  if constexpr (Shape::has_rotor_air) {
     visit(model.rotor_drag.linear, f);
     f(model.rotor_drag.blow_back);
+    for (auto& rotor : model.flow) visit(rotor.position_B, f), visit(rotor.axis_B, f);
+    for_each_flow_coefficient(model, f);
+    f(model.ground_height);
   }
 }
 

@@ -89,8 +89,12 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   setting_.dt = plan.options.dt;
   setting_.floor = plan.options.floor;
   setting_.switches = plan.switches;
-  // the position of an IMU at the origin has derivatives too
+  // the position of an IMU at the origin has derivatives too, as have coefficients of zero
   setting_.switches.has_lever_arm |= !requested.empty();
+  for (const std::size_t k : requested) {
+    const auto group = table[k].name.substr(0, table[k].name.find('.'));
+    setting_.switches.rotor_flow |= group == "inflow" || group == "ground_effect";
+  }
   setting_.has_rates =
       is_outer ? commands_rates(kind.loop) : kind.level == FleetCommandKind::Level::rates;
   setting_.keeps_command = is_outer && !setting_.has_rates;

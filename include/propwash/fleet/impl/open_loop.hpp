@@ -24,6 +24,8 @@ struct DynamicsParameters {
   MotorParameters<P> motor;
   DragParameters<P> drag;
   RotorDragParameters<P> rotor_drag;
+  InflowParameters<P> inflow;
+  GroundEffectParameters<P> ground_effect;
 };
 
 /// Converts a struct of doubles, and one of their derivatives or null, to a struct of dual numbers.
@@ -76,6 +78,8 @@ inline auto moving_model(const VehicleParameters& vehicle, const VehicleParamete
   motor_to_dual(parameters.motor, vehicle.motor, has ? &slopes->motor : nullptr);
   to_dual(parameters.drag, vehicle.drag, has ? &slopes->drag : nullptr);
   to_dual(parameters.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
+  to_dual(parameters.inflow, vehicle.inflow, has ? &slopes->inflow : nullptr);
+  to_dual(parameters.ground_effect, vehicle.ground_effect, has ? &slopes->ground_effect : nullptr);
   parameters.rotors.resize(vehicle.rotors.size());
   for (std::size_t k = 0; k < vehicle.rotors.size(); ++k) {
     to_dual(parameters.rotors[k], vehicle.rotors[k], has ? &slopes->rotors[k] : nullptr);

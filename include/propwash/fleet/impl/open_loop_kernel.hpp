@@ -126,6 +126,13 @@ class OpenLoopFlyer {
       }
       ++next;
     });
+    // a coefficient of zero may have a derivative
+    model.has_flow = false;
+    for_each_flow_coefficient(model, [&](const T& x) PROPWASH_LAMBDA {
+      for (int i = 0; i <= Group; ++i) {
+        model.has_flow = model.has_flow || Lanes::at(layer_of(x, i), 0) != 0.0;
+      }
+    });
   }
 
   static void fly(const OpenLoopBatch& batch, std::size_t group, std::size_t window) {

@@ -26,6 +26,8 @@ TABLES: dict[str, type[p.ParameterSet]] = {
     "motor": p.MotorParameters,
     "drag": p.DragParameters,
     "rotor_drag": p.RotorDragParameters,
+    "inflow": p.InflowParameters,
+    "ground_effect": p.GroundEffectParameters,
     "battery": p.BatteryParameters,
     "process_noise": p.ProcessNoiseParameters,
     "imu": p.ImuParameters,

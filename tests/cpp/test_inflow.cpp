@@ -1,0 +1,217 @@
+// Inflow: blade element and momentum theory, limits, damping of heave, roll and pitch, trim.
+#include <propwash/model/inflow.hpp>
+#include <propwash/vehicle/linearize.hpp>
+#include <propwash/vehicle/trim.hpp>
+#include <propwash/vehicle/vehicles.hpp>
+
+#include "catch.hpp"
+#include "instances.hpp"
+#include "quiet.hpp"
+#include "support.hpp"
+
+namespace pw = propwash;
+
+namespace {
+
+using Uav = pw::Multicopter<4>;
+const pw::Vec3<double> up{0.0, 0.0, 1.0};
+
+/// A rotor of untwisted blades with uniform inflow (docs/model/inflow.md).
+struct BladeElementRotor {
+  double radius = 0.12;                // m
+  double slope_solidity = 5.7 * 0.11;  // lift slope times solidity
+  double pitch = 0.21;                 // rad
+  double density = 1.2;                // kg/m^3
+
+  double area() const { return pi() * radius * radius; }
+  double thrust_coefficient(double inflow, double advance) const {
+    return 0.5 * slope_solidity * (pitch / 3.0 * (1.0 + 1.5 * advance * advance) - 0.5 * inflow);
+  }
+  /// The inflow ratio, by bisection of momentum theory.
+  double inflow(double climb, double advance) const {
+    double low = std::max(climb, 0.0), high = 1.0;
+    for (int n = 0; n < 200; ++n) {
+      const double x = 0.5 * (low + high);
+      const double induced =
+          thrust_coefficient(x, advance) / (2.0 * std::sqrt(advance * advance + x * x));
+      (x < climb + induced ? low : high) = x;
+    }
+    return 0.5 * (low + high);
+  }
+  /// N, at a speed of the rotor [rad/s] and of the flow along and across its axis [m/s].
+  double thrust(double speed, double axial, double lateral) const {
+    const double tip = speed * radius;
+    const double advance = lateral / tip;
+    return density * area() * tip * tip * thrust_coefficient(inflow(axial / tip, advance), advance);
+  }
+  double hover_inflow() const { return inflow(0.0, 0.0); }
+  double k() const { return thrust(1.0, 0.0, 0.0); }
+  /// The coefficients of docs/model/inflow.md.
+  pw::InflowParameters<double> parameters() const {
+    const double x = hover_inflow();
+    const double common = density * area() * slope_solidity / (16.0 * x + slope_solidity);
+    return {2.0 * radius * x * common, (1.0 + 4.0 * pitch * x) * common};
+  }
+  pw::InflowParameters<double> per_thrust() const {
+    const auto c = parameters();
+    return {c.axial / k(), c.translational / k()};
+  }
+};
+
+/// A body without drag and gravity, with inflow.
+pw::VehicleParameters drifting_vehicle() {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.body.gravity = {};
+  vehicle.drag = {};
+  vehicle.inflow = {2e-4, 3e-3};
+  return vehicle;
+}
+
+}  // namespace
+
+TEST_CASE("the terms are the expansion of blade element and momentum theory", "[inflow]") {
+  const BladeElementRotor rotor;
+  const double k = rotor.k();
+  for (const double speed : {200.0, 700.0}) {  // the same coefficients at all rotor speeds
+    const double induced = rotor.hover_inflow() * rotor.radius * speed;
+    CHECK(rotor.thrust(speed, 0.0, 0.0) == Approx(k * speed * speed));
+    const auto error = [&](double axial, double lateral) {
+      const pw::Vec3<double> hub{lateral, 0.0, axial};
+      const double change = pw::inflow_change(rotor.per_thrust(), up, speed, hub);
+      return std::abs(k * (speed * speed + change) - rotor.thrust(speed, axial, lateral));
+    };
+    const double hover = k * speed * speed;
+    // the error of the axial term is of second order, that of the lateral term of fourth
+    CHECK(error(0.1 * induced, 0.0) < 0.01 * hover);
+    CHECK(error(0.1 * induced, 0.0) / error(0.05 * induced, 0.0) == Approx(4.0).epsilon(0.05));
+    CHECK(error(0.0, 0.2 * induced) < 0.01 * hover);
+    CHECK(error(0.0, 0.2 * induced) / error(0.0, 0.1 * induced) == Approx(16.0).epsilon(0.05));
+    // within 5 % of the thrust in hover up to half the induced velocity
+    for (const double share : {-0.5, 0.5}) CHECK(error(share * induced, 0.0) < 0.05 * hover);
+    CHECK(error(0.0, 0.5 * induced) < 0.05 * hover);
+  }
+}
+
+TEST_CASE("thrust is neither reversed nor more than doubled", "[inflow]") {
+  Dice dice(61);
+  for (int n = 0; n < 1000; ++n) {
+    const pw::InflowParameters<double> inflow{dice.uniform(0.0, 100.0), dice.uniform(0.0, 1e3)};
+    const auto axis = dice.unit_vec3();
+    const double speed = dice.uniform(-2e3, 2e3);
+    const auto hub = dice.vec3(50.0);
+    const double change = pw::inflow_change(inflow, axis, speed, hub);
+    CHECK(std::abs(change) <= speed * speed);
+    // a rotor that spins backwards has the thrust of the reflected rotor
+    CHECK(pw::inflow_change(inflow, -axis, -speed, hub) ==
+          Approx(-pw::inflow_change(inflow, -axis, speed, hub - axis * (2.0 * dot(hub, axis)))));
+    CHECK(pw::inflow_change(inflow, axis, 0.0, hub) == 0.0);
+    CHECK(pw::inflow_change(inflow, axis, speed, pw::Vec3<double>{}) == 0.0);
+  }
+  // overflow of the square is limited too
+  const pw::Vec3<float> fast{1e30f, 0.0f, 1e20f};
+  CHECK(pw::inflow_change(pw::InflowParameters<float>{1e8f, 1.0f}, {0.0f, 0.0f, 1.0f}, 100.0f,
+                          fast) == 1e4f);
+  CHECK(pw::inflow_change(pw::InflowParameters<float>{}, {0.0f, 0.0f, 1.0f}, 100.0f, fast) == 0.0f);
+}
+
+TEST_CASE("heave decays exponentially, and flow across the rotors lifts", "[inflow]") {
+  const auto vehicle = drifting_vehicle();
+  const double speed = 800.0, climb = 0.7, dt = 1e-3;
+  const pw::RotorSpeeds<4> command{speed, speed, speed, speed};
+  const double thrust = 4.0 * vehicle.rotors[0].thrust_coefficient * speed * speed;
+  const double loss = 4.0 * vehicle.inflow.axial * speed;
+  Uav uav(vehicle, quiet());
+  auto state = uav.trim();
+  state.rotor_speeds = command.speeds;
+  state.velocity = {0.0, 0.0, climb};
+  uav.reset(state);
+  uav.set_external_wrench({0.0, 0.0, -thrust}, {});  // balances the thrust at rest
+  for (int n = 1; n <= 300; ++n) {
+    uav.step(command, dt);
+    const double exact = climb * std::exp(-loss * n * dt / vehicle.body.mass);
+    REQUIRE(uav.state().velocity.z == Approx(exact).epsilon(1e-11));
+  }
+  state.velocity = {2.0, -1.0, 0.0};
+  uav.reset(state);
+  const double gain = 4.0 * vehicle.inflow.translational * 5.0;
+  CHECK(uav.imu().specific_force.z * vehicle.body.mass == Approx(gain));
+}
+
+TEST_CASE("inflow damps roll and pitch, not yaw", "[inflow]") {
+  auto vehicle = drifting_vehicle();
+  for (auto& rotor : vehicle.rotors) rotor.position.x *= 1.3;
+  vehicle.inflow.translational = 0.0;
+  const double speed = 800.0, start = 1.5, dt = 1e-3;
+  const pw::RotorSpeeds<4> command{speed, speed, speed, speed};
+  for (int axis = 0; axis < 3; ++axis) {
+    Uav uav(vehicle, quiet());
+    auto state = uav.trim();
+    state.rotor_speeds = command.speeds;
+    state.body_rates[axis] = start;
+    uav.reset(state);
+    double squares = 0.0;  // of the lever arms
+    for (const auto& rotor : vehicle.rotors) {
+      const double arm = cross(rotor.position, rotor.axis)[axis];
+      squares += arm * arm;
+    }
+    const double rate = vehicle.inflow.axial * speed * squares / vehicle.body.inertia(axis, axis);
+    for (int n = 1; n <= 100; ++n) {
+      uav.step(command, dt);
+      REQUIRE(uav.state().body_rates[axis] ==
+              Approx(start * std::exp(-rate * n * dt)).epsilon(1e-9));
+    }
+    CHECK((rate > 0.0) == (axis < 2));
+  }
+}
+
+TEST_CASE("only the velocity relative to the air matters", "[inflow]") {
+  Dice dice(62);
+  const auto vehicle = drifting_vehicle();
+  const auto wind = dice.vec3(3.0);
+  Uav calm(vehicle, quiet()), windy(vehicle, quiet());
+  auto state = calm.trim();
+  state.rotor_speeds = {700.0, 750.0, 720.0, 690.0};
+  state.velocity = dice.vec3(2.0), state.body_rates = dice.vec3(1.0);
+  calm.reset(state);
+  state.velocity += wind;
+  windy.set_wind(wind);
+  windy.reset(state);
+  for (int n = 0; n < 200; ++n) {
+    calm.step(pw::RotorSpeeds<4>{700.0, 740.0, 700.0, 740.0}, 1e-3);
+    windy.step(pw::RotorSpeeds<4>{700.0, 740.0, 700.0, 740.0}, 1e-3);
+  }
+  CHECK(distance(windy.state().velocity, calm.state().velocity + wind) <= 1e-10);
+  CHECK(distance(windy.state().body_rates, calm.state().body_rates) <= 1e-10);
+  CHECK(distance(windy.imu().specific_force, calm.imu().specific_force) <= 1e-10);
+}
+
+TEST_CASE("hover is unchanged, and a trimmed climb needs the speed of its quadratic", "[inflow]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.drag = {};
+  const auto hover = pw::trim(vehicle, {}).rotor_speeds[0];
+  vehicle.inflow = {2e-4, 3e-3};
+  CHECK(pw::trim(vehicle, {}).rotor_speeds[0] == Approx(hover).epsilon(1e-12));
+  pw::SteadyFlight flight;
+  flight.climb = 2.0;
+  const double k = vehicle.rotors[0].thrust_coefficient;
+  const double half = 0.5 * vehicle.inflow.axial * flight.climb / k;
+  const double exact = half + std::sqrt(half * half + vehicle.body.mass * 9.81 / (4.0 * k));
+  CHECK(pw::trim(vehicle, flight).rotor_speeds[0] == Approx(exact).epsilon(1e-9));
+  // translational lift saves thrust
+  flight = {};
+  flight.velocity = 1.0;
+  CHECK(pw::trim(vehicle, flight).rotor_speeds[0] < hover);
+}
+
+TEST_CASE("the linear model has the derivative of heave", "[inflow]") {
+  const auto vehicle = drifting_vehicle();
+  pw::LinearizeOptions options;
+  options.discrete = false;
+  const pw::Linearizer linearizer(vehicle, options);
+  pw::MulticopterState<double, pw::Dynamic> state;
+  state.rotor_speeds = pw::SmallArray<double>::filled(4, 800.0);
+  const auto model = linearizer.at(state, state.rotor_speeds);
+  const double expected = -4.0 * vehicle.inflow.axial * 800.0 / vehicle.body.mass;
+  CHECK(model.A(5, 5) == Approx(expected).epsilon(1e-12));
+  CHECK(model.C(2, 5) == Approx(expected).epsilon(1e-12));  // the accelerometer measures it
+}

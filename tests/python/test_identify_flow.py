@@ -1,0 +1,54 @@
+"""Identification of inflow and ground effect from simulated flights with known coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from identify_flight import NOISE, simulated_flight, true_vehicle
+from propwash import identify
+from propwash.identify._parameters import FLOW
+
+pytest.importorskip("scipy")
+
+TRUTH = {"inflow_axial": 4e-6, "inflow_translational": 1.5e-3, "ground_effect": 2.5}
+
+
+@pytest.fixture(scope="module")
+def log() -> identify.FlightLog:
+    """20 s within 0.3 m of the ground, with lateral speeds up to 1 m/s."""
+    axial, translational, ground = TRUTH.values()
+    vehicle = true_vehicle().replace(
+        motor={"speed_offset": 0.0},
+        inflow={"axial": axial, "translational": translational},
+        ground_effect={"radius": 0.023, "coefficient": ground, "height": -0.1},
+    )
+    return simulated_flight(20.0, 2, vehicle)
+
+
+@pytest.mark.parametrize("synchronous", [True, False], ids=["poses and rates", "poses"])
+def test_coefficients_are_recovered_from_poses(log: identify.FlightLog, synchronous: bool) -> None:
+    guess = true_vehicle().replace(
+        motor={"speed_offset": 0.0}, ground_effect={"radius": 0.023, "height": -0.1}
+    )
+    found = identify.fit_vehicle(
+        replace(log, synchronous=synchronous),
+        guess,
+        noise=NOISE,
+        parameters=["thrust", *FLOW],
+        threads=1,
+    )
+    errors = {"inflow_axial": 0.03, "inflow_translational": 0.15, "ground_effect": 0.1}
+    for name, relative in errors.items():
+        estimate = found.estimate(name)
+        assert estimate.identified
+        assert not estimate.at_bound
+        assert estimate.value == pytest.approx(TRUTH[name], rel=relative), name
+        assert abs(estimate.value - TRUTH[name]) < 4.0 * estimate.standard_error, name
+    assert found.vehicle.inflow.axial == found.estimate("inflow_axial").value
+    assert found.vehicle.ground_effect.coefficient == found.estimate("ground_effect").value
+
+
+def test_they_are_fitted_on_request_only(log: identify.FlightLog) -> None:
+    found = identify.fit_vehicle(log, true_vehicle(), noise=NOISE, threads=1)
+    assert not {each.name for each in found.estimates} & set(FLOW)
