@@ -11,6 +11,7 @@ MCAP files require the extra `log`.
 """
 
 from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu
+from propwash.identify._battery import IdentifiedBattery, fit_battery
 from propwash.identify._bias import AccelerometerBias
 from propwash.identify._estimates import Estimate, Identified, LogEstimate
 from propwash.identify._fit import calibrate, fit_vehicle
@@ -37,6 +38,7 @@ __all__ = [
     "Estimate",
     "FlightLog",
     "Identified",
+    "IdentifiedBattery",
     "ImuNoise",
     "Interval",
     "LogEstimate",
@@ -50,6 +52,7 @@ __all__ = [
     "allan_figure",
     "calibrate",
     "errors_figure",
+    "fit_battery",
     "fit_imu",
     "fit_vehicle",
     "hold_out",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -47,6 +48,14 @@ class Estimate:
         weak = "weakly identifiable: dominated by the prior"
         bound = "at a bound: its minimum, or too far from the guess"
         return [*([] if self.identified else [weak]), *([bound] if self.at_bound else [])]
+
+
+def estimate_named(estimates: Iterable[Estimate], name: str) -> Estimate:
+    """Raises KeyError that lists the names for others."""
+    by_name = {one.name: one for one in estimates}
+    if name not in by_name:
+        raise KeyError(f"{name!r}: expected one of {', '.join(by_name)}")
+    return by_name[name]
 
 
 @dataclass(frozen=True)
@@ -112,11 +121,7 @@ class Identified:
 
     def estimate(self, name: str) -> Estimate:
         """Returns the estimate with this name. Raises KeyError that lists the names for others."""
-        for one in self.estimates:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.estimates)
-        raise KeyError(f"{name!r}: expected one of {names}")
+        return estimate_named(self.estimates, name)
 
     @property
     def notes(self) -> list[str]:
