@@ -62,6 +62,8 @@ void bind_fleet_of(py::module_& m, const char* name) {
            &Self::template set_rows<&Bound::set_rotor_effectiveness, Rows>, "factors"_a.noconvert())
       .def("set_battery_voltage", &Self::template set_rows<&Bound::set_battery_voltage, Rows>,
            "voltage"_a.noconvert())
+      .def("set_state_of_charge", &Self::template set_rows<&Bound::set_state_of_charge, Rows>,
+           "state_of_charge"_a.noconvert())
       .def("set_action_delay", &Self::template set_rows<&Bound::set_action_delay, Counts>,
            "steps"_a.noconvert())
       .def("snapshot", &Self::snapshot)

@@ -325,7 +325,19 @@ void bind_multicopter(py::module_& m) {
             if (voltage < 0.0) refuse("battery_voltage", "a number >= 0 [V]", value);
             s.visit([&](auto& v) { v.set_battery_voltage(voltage); });
           },
-          "V; has no effect if battery.nominal_voltage is 0");
+          "V; has no effect if battery.nominal_voltage is 0, and cannot be set if the vehicle has "
+          "a "
+          "battery circuit, which computes it")
+      .def_property_readonly("battery_current", getter([](auto& v) { return v.battery_current(); }),
+                             "A, in the last step; 0 without a battery circuit")
+      .def_property(
+          "state_of_charge", getter([](auto& v) { return v.state_of_charge(); }),
+          [](Self& s, const py::object& value) {
+            const double charge = finite_number(value, "state_of_charge", "a number from 0 to 1");
+            s.visit([&](auto& v) { v.set_state_of_charge(charge); });
+          },
+          "Remaining fraction of the battery's capacity, 1 without a battery circuit. Setting it "
+          "replaces the battery by one at rest; reset() charges it to 1");
 }
 
 }  // namespace propwash::bindings

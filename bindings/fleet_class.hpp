@@ -23,6 +23,7 @@ struct NamedField {
   const char* name;
   FleetField field;
   bool is_flag = false;
+  bool is_number = false;  // one per vehicle: an array (n,), not (n, width)
 };
 
 inline constexpr NamedField named_fields[] = {
@@ -38,6 +39,9 @@ inline constexpr NamedField named_fields[] = {
     {"external_torque", FleetField::external_torque},
     {"accelerometer_bias", FleetField::accelerometer_bias},
     {"gyroscope_bias", FleetField::gyroscope_bias},
+    {"battery_voltage", FleetField::battery_voltage, false, true},
+    {"battery_current", FleetField::battery_current, false, true},
+    {"state_of_charge", FleetField::state_of_charge, false, true},
     {"contact", FleetField::contact, true},
     {"diverged", FleetField::diverged, true},
 };
@@ -166,7 +170,9 @@ class PyFleet {
       alone(is_long, [&] { read_flags(named.field, to); });
       return flags;
     }
-    Rows rows({size(), static_cast<py::ssize_t>(width)});
+    std::vector<py::ssize_t> shape{size()};
+    if (!named.is_number) shape.push_back(width);
+    Rows rows(shape);
     const Span<T> to = span_of(rows);
     alone(is_long, [&] { fleet_.read(named.field, to); });
     return rows;
@@ -322,8 +328,9 @@ class PyFleet {
       return with(py::array_t<bool>({count, size()}),
                   [this, field](Span<bool> to) { read_flags(field, to); });
     }
-    return with(Rows({count, size(), py::ssize_t{fleet_.width(field)}}),
-                [this, field](Span<T> to) { fleet_.read(field, to); });
+    std::vector<py::ssize_t> shape{count, size()};
+    if (!named.is_number) shape.push_back(fleet_.width(field));
+    return with(Rows(shape), [this, field](Span<T> to) { fleet_.read(field, to); });
   }
 
   /// Calls f with the mutex locked. A thread never waits for the mutex while it holds the GIL, so

@@ -96,10 +96,10 @@ def read_toml(file: Path, error: type[ValueError]) -> dict[str, Any]:
         raise error(f"{file}: expected a TOML file, {failure!s:.200}") from None
 
 
-def check_file(file: Path) -> None:
+def check_file(file: Path, option: str = "--out") -> None:
     """Raises ValueError if a file cannot be written because its folder does not exist."""
     if file.is_dir() or not file.resolve().parent.is_dir():
-        raise ValueError(f"--out {file}: expected a file in a folder that exists")
+        raise ValueError(f"{option} {file}: expected a file in a folder that exists")
 
 
 def check_folder(folder: Path) -> None:

@@ -177,6 +177,14 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(ground_effect.coefficient);
   MEMBER(ground_effect.height);
   MEMBER(battery.nominal_voltage);
+  MEMBER(battery.cells);
+  MEMBER(battery.capacity);
+  MEMBER(battery.full_voltage);
+  MEMBER(battery.resistance);
+  MEMBER(battery.polarisation_resistance);
+  MEMBER(battery.polarisation_time);
+  MEMBER(battery.efficiency);
+  MEMBER(battery.load);
   MEMBER(process_noise.force);
   MEMBER(process_noise.torque);
   MEMBER(imu.accelerometer_noise_density);
@@ -360,6 +368,6 @@ TEST_CASE("fields that determine the work of a step are marked structural", "[fi
   for (const auto& field : pw::fields(vehicle)) {
     if (field.structural) structural.insert(field.name);
   }
-  CHECK(structural ==
-        std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage", "imu.rate"});
+  CHECK(structural == std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
+                                                 "battery.cells", "imu.rate"});
 }

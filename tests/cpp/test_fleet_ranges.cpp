@@ -87,6 +87,7 @@ class Extremes {
     v.process_noise.force = std::pow(v.body.mass * between(1e-6, 10.0), 2);
     v.process_noise.torque = std::pow(smallest * between(1e-6, 100.0), 2);
     v.battery.nominal_voltage = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-3, 1e6);
+    if (chance() < 0.3) v.battery = circuit();
     make_sensors_and_gains(v);
     return v;
   }
@@ -103,6 +104,20 @@ class Extremes {
   }
 
  private:
+  pw::BatteryParameters<double> circuit() {
+    const double cells = std::floor(between(1.0, 1e3));
+    const auto resistance = [this] { return chance() < 0.3 ? 0.0 : between(1e-6, 1e3); };
+    const double series = resistance(), polarisation = resistance();
+    return {cells * between(2.0, 5.0),
+            cells,
+            between(1e-4, 1e4),
+            between(4.0, 4.5),
+            series,
+            polarisation,
+            chance() < 0.3 ? 0.0 : between(1e-6, 1e5),
+            between(0.01, 1.0),
+            chance() < 0.3 ? 0.0 : between(1e-3, 1e6)};
+  }
   void make_flow(pw::VehicleParameters& v) {
     double loss = 1e6, gain = 1e6;
     for (std::size_t i = 0; i < v.rotors.size(); ++i) {

@@ -241,14 +241,22 @@ struct Flight {
     using P = std::conditional_t<shared, double, T>;
     vehicle.imu.position = {0.1, -0.2, 0.05};
     vehicle.imu.attitude = pw::from_axis_angle(pw::Vec3<double>{0.0, 0.6, 0.8}, 0.7);
+    vehicle.battery = {14.8, 4.0, 1.5, 4.2, 0.02, 0.01, 10.0, 0.7, 5.0};
     auto c = pw::make_tick_constants<P, N, Shape>(vehicle, vehicle);
     pw::set_time_step(c, vehicle, pw::Integrator::euler, 0.01, true);
     const pw::RateThrust<T> command{bench.vec3<T>(), bench.in<T>(5.0, 15.0)};
     pw::RateControllerState<T> controller{};
     auto speeds = pw::rate_loop(c, controller, bench.vec3<T>(), command);
     const auto delay = [](pw::SmallArray<T, N>& delayed) { delayed = delayed * 0.5; };
-    pw::drive_motors(c.model, speeds, delay, true, bench.in<T>(0.5, 1.0));
-    bench.out(speeds);
+    auto battery = pw::battery_at_rest<T>(0.7);
+    pw::drive_motors(c.model, speeds, delay, true, [&](const pw::SmallArray<T, N>& commands) {
+      const T ratio = bench.in<T>(0.5, 1.0);
+      if constexpr (Shape::has_battery_circuit) {
+        return pw::discharge(c, battery, ratio, x.rotor_speeds, commands, commands * 0.1);
+      }
+      return ratio;
+    });
+    bench.out(speeds), bench.out(battery.rest), bench.out(battery.polarisation);
     const auto z = bench.array<T, 6>(6, -2.0, 2.0);
     const pw::MulticopterInput<T, N, pw::Zero3> held{
         pw::limited(c.model, speeds), {}, pw::noise_force<T>(c, z), pw::noise_torque<T>(c, z)};

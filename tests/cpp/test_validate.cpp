@@ -111,6 +111,14 @@ TEST_CASE("numbers out of range are named with the range", "[validate]") {
   require_range(FIELD(ground_effect.radius), true);
   require_range(FIELD(ground_effect.coefficient), true);
   require_range(FIELD(battery.nominal_voltage), true);
+  require_range(FIELD(battery.cells), true);
+  require_range(FIELD(battery.capacity), true);
+  require_range(FIELD(battery.full_voltage), true);
+  require_range(FIELD(battery.resistance), true);
+  require_range(FIELD(battery.polarisation_resistance), true);
+  require_range(FIELD(battery.polarisation_time), true);
+  require_range(FIELD(battery.efficiency), true);
+  require_range(FIELD(battery.load), true);
   require_range(FIELD(process_noise.force), true);
   require_range(FIELD(process_noise.torque), true);
   require_range(FIELD(imu.accelerometer_noise_density), true);

@@ -8,7 +8,7 @@
 namespace pw = propwash;
 
 constexpr int rotors = 4;
-using Shape = pw::ParallelShape;
+using Shape = pw::GeneralShape;
 
 template <class T>
 struct Vehicle {
@@ -16,6 +16,7 @@ struct Vehicle {
   pw::RateControllerState<T> controller;
   pw::ImuBias<T> bias;
   pw::ImuNoise<T> noise;
+  pw::BatteryState<T> battery;
   pw::Vec3<T> wind_W;
 };
 
@@ -33,7 +34,11 @@ __global__ void fly(const pw::TickConstants<T, rotors, Shape>* constants,
     const auto gyroscope_S =
         pw::read_body_rates(c.imu, v.state.body_rates, v.bias, v.noise.gyroscope);
     input.command = pw::rate_loop(c, v.controller, gyroscope_S, commands[id]);
-    pw::drive_motors(c.model, input.command, [](auto&) {}, false, T(1));
+    const auto ratio_at = [&](const auto& commands) {
+      const auto all = pw::map(commands, [](const T&) { return T(1); });
+      return pw::discharge(c, v.battery, T(1), v.state.rotor_speeds, commands, all);
+    };
+    pw::drive_motors(c.model, input.command, [](auto&) {}, false, ratio_at);
     const auto z = pw::six_normals(seed, id, step, pw::Stream::process_noise);
     input.force_W = pw::noise_force<T>(c, z);
     input.torque_B = pw::noise_torque<T>(c, z);

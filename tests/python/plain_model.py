@@ -1,8 +1,9 @@
 """The equations of the multicopter in NumPy, written from the papers only.
 
 Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag,
-blow-back moment, inflow (Svacha et al., ICUAS 2017) and ground effect (Cheeseman and Bennett 1955). Only the names of the parameters come from the library. The state is
-one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
+blow-back moment, inflow (Svacha et al., ICUAS 2017) and ground effect (Cheeseman and Bennett 1955).
+Only the names of the parameters come from the library. The state is one array: position, velocity,
+attitude (w, x, y, z), body rates, rotor speeds.
 """
 
 from __future__ import annotations

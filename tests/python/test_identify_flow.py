@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import propwash as pw
 import pytest
 from identify_flight import NOISE, simulated_flight, true_vehicle
 from propwash import identify
@@ -27,9 +28,7 @@ def log() -> identify.FlightLog:
 
 
 @pytest.mark.parametrize("synchronous", [True, False], ids=["poses and rates", "poses"])
-def test_coefficients_are_recovered_from_poses(
-    log: identify.FlightLog, synchronous: bool
-) -> None:
+def test_coefficients_are_recovered_from_poses(log: identify.FlightLog, synchronous: bool) -> None:
     guess = true_vehicle().replace(
         motor={"speed_offset": 0.0}, ground_effect={"radius": 0.023, "height": -0.1}
     )
@@ -54,3 +53,8 @@ def test_coefficients_are_recovered_from_poses(
 def test_they_are_fitted_on_request_only(log: identify.FlightLog) -> None:
     found = identify.fit_vehicle(log, true_vehicle(), noise=NOISE, threads=1)
     assert not {each.name for each in found.estimates} & set(FLOW)
+
+
+def test_ground_effect_needs_a_radius(log: identify.FlightLog) -> None:
+    with pytest.raises(pw.ParameterError, match=r"ground_effect\.radius > 0"):
+        identify.fit_vehicle(log, true_vehicle(), parameters=["ground_effect"], threads=1)

@@ -158,6 +158,9 @@ def test_the_order_of_the_motors_in_the_log_does_not_matter(
         assert log.duty == pytest.approx(flown.duty[: len(log.time)], abs=1e-5)
         unchanged = logs.read_log(path)
         assert unchanged.duty == pytest.approx(flown.duty[: len(log.time), order], abs=1e-5)
+        logs.check_order(log, pw.vehicles.load("crazyflie"))
+        with pytest.raises(ValueError, match=r"in the order of the log: 1 .* with vehicle="):
+            identify.predict("crazyflie", unchanged)
 
 
 def _turned(angle: float) -> dict[str, float]:

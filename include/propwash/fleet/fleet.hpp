@@ -94,7 +94,8 @@ class Fleet {
   void read_imu(Span<T> specific_force, Span<T> angular_rate, ExecutorRef executor = {}) const;
 
   /// Restarts vehicles at time 0: at rest and level at the origin, rotors at hover speed, unless
-  /// `state` specifies otherwise, with controllers reset and biases drawn again. `mask` selects the
+  /// `state` specifies otherwise, with controllers reset, biases drawn again and battery circuits
+  /// fully charged. `mask` selects the
   /// vehicles, one flag each; empty: all. The step counter continues, so that each episode has
   /// different noise. Attitudes are normalised.
   /// @throws std::invalid_argument for wrong sizes, values that are not finite or an attitude of
@@ -109,7 +110,12 @@ class Fleet {
   /// Sets the mean wind, m/s, world frame: (size, 3), or (3) for all.
   void set_wind(Span<const T> wind);
   /// Sets the battery voltage, V: (size), or one for all; unused if battery.nominal_voltage is 0.
+  /// @throws std::invalid_argument if the vehicles have battery circuits, which compute it.
   void set_battery_voltage(Span<const T> voltage);
+  /// Replaces the batteries by ones at rest with a charge from 0 to 1: (size), or one for all;
+  /// reset() charges to 1. The voltage changes in the next step.
+  /// @throws std::invalid_argument for other numbers, or without battery circuits.
+  void set_state_of_charge(Span<const T> state_of_charge);
   /// Sets an additional force [N, world frame] and torque [N m, body frame] at the centre of mass:
   /// (size, 3) each, or (3) for all. The accelerometers measure them.
   void set_external_wrench(Span<const T> force_W, Span<const T> torque_B);

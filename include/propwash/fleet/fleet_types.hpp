@@ -63,6 +63,9 @@ enum class FleetField {
   external_torque,      ///< N m, body frame, 3
   accelerometer_bias,   ///< m/s^2, sensor axes, 3
   gyroscope_bias,       ///< rad/s, sensor axes, 3
+  battery_voltage,      ///< V, 1; of the last step with a battery circuit, 0 without battery
+  battery_current,      ///< A, in the last step, 1; 0 without a battery circuit
+  state_of_charge,      ///< remaining fraction of the capacity, 1; 1 without a battery circuit
   contact,              ///< 1 if it touched the floor during the last call, 1
   diverged              ///< 1 if its state is not finite, 1
 };

@@ -24,7 +24,7 @@ inline bool has_rotor_flow(const VehicleParameters& vehicle) {
          (ground.radius != 0 && ground.coefficient != 0);
 }
 
-/// Whether a vehicle has the structure that ParallelShape requires.
+/// Whether a vehicle has the structure that ParallelShape requires, and no battery circuit.
 inline bool is_parallel(const VehicleParameters& vehicle) {
   const auto diagonal = [](const Mat3<double>& m) {
     return m(0, 1) == 0 && m(0, 2) == 0 && m(1, 0) == 0 && m(1, 2) == 0 && m(2, 0) == 0 &&
@@ -35,8 +35,8 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
   }
   const auto& air = vehicle.rotor_drag;
   return diagonal(vehicle.body.inertia) && diagonal(vehicle.drag.rotational) &&
-         is_uniform(vehicle.motor) && air.blow_back == 0 && air.linear.x == 0 &&
-         air.linear.y == 0 && air.linear.z == 0 && !has_rotor_flow(vehicle);
+         is_uniform(vehicle.motor) && vehicle.battery.cells == 0 && air.blow_back == 0 &&
+         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0 && !has_rotor_flow(vehicle);
 }
 
 namespace detail {

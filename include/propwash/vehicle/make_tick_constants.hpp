@@ -43,6 +43,13 @@ TickConstants<P, N, Shape> make_tick_constants(const VehicleParameters& vehicle,
   c.allocation = make_allocation<P, N, Limits>(nominal.rotors, motor);
   detail::make_matrix(nominal.body.inertia, c.law.inertia);
   c.imu = make_imu_device<P>(vehicle.imu);
+  if constexpr (Shape::has_battery_circuit) {
+    c.battery.shafts.resize(static_cast<int>(vehicle.rotors.size()));
+    int index = 0;
+    for (const auto& rotor : vehicle.rotors) {
+      c.battery.shafts[index++] = {P(rotor.torque_coefficient), P(rotor.inertia)};
+    }
+  }
   return c;
 }
 
@@ -59,6 +66,7 @@ void set_time_step(TickConstants<P, N, Shape>& c, const VehicleParameters& vehic
   c.force_deviation = P(on * held_noise_deviation(intensity.force, dt)) * c.per_force;
   c.torque_deviation = c.per_torque * P(on * held_noise_deviation(intensity.torque, dt));
   c.imu_deviations = make_imu_deviations<P>(vehicle.imu, dt, noise);
+  if constexpr (Shape::has_battery_circuit) set_circuit(c.battery, vehicle.battery, dt);
 }
 
 }  // namespace propwash

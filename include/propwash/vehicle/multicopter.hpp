@@ -80,8 +80,8 @@ class Multicopter {
     memory_.state = checked(state);
   }
   /// Restarts at time 0 from `state`: resets controller and delay, draws new biases. The noise
-  /// counter continues, so that episodes differ. Wind, battery voltage, external wrench and rotor
-  /// effectiveness are unchanged. Throws like set_state.
+  /// counter continues, so that episodes differ. A battery circuit is fully charged; wind, a given
+  /// battery voltage, external wrench and rotor effectiveness are unchanged. Throws like set_state.
   void reset(const State& state);
   void reset() { reset(trim()); }
   /// The same with a new seed and the noise counter at 0, like a new vehicle.
@@ -136,7 +136,9 @@ class Multicopter {
   State derivative(const State& state, const RotorSpeeds<M, U>& command) const {
     require_rotors(state.rotor_speeds.size());
     MulticopterInput<T, N> input = memory_.input;
-    input.command = motor_commands(speeds_of(command), [](SmallArray<T, N>&) {});
+    input.command = motor_commands(
+        speeds_of(command), [](SmallArray<T, N>&) {},
+        [this](const SmallArray<T, N>&) { return voltage_ratio(); });
     input.force_W = memory_.external_force_W;
     input.torque_B = memory_.external_torque_B;
     return rate(state, input);
@@ -188,9 +190,21 @@ class Multicopter {
   void set_rotor_effectiveness(const SmallArray<T, N>& factors);
   /// Factors on thrust and torque of each rotor.
   const SmallArray<T, N>& rotor_effectiveness() const { return memory_.rotor_effectiveness; }
-  double battery_voltage() const { return memory_.voltage; }  ///< V
+  /// V; that of the last step if the vehicle has a battery circuit.
+  double battery_voltage() const { return memory_.voltage; }
   /// Sets the voltage [V]; no effect if battery.nominal_voltage is 0.
-  void set_battery_voltage(double voltage) { memory_.voltage = voltage; }
+  /// @throws std::invalid_argument if the vehicle has a battery circuit, which computes it.
+  void set_battery_voltage(double voltage) {
+    require_circuit(false);
+    memory_.voltage = voltage;
+  }
+  /// A, in the last step; 0 without a battery circuit.
+  double battery_current() const { return static_cast<double>(memory_.battery.current); }
+  /// Remaining fraction of the battery's capacity; 1 without a battery circuit.
+  double state_of_charge() const { return static_cast<double>(memory_.battery.state_of_charge); }
+  /// Replaces the battery by one at rest with a charge from 0 to 1; reset() charges it to 1.
+  /// @throws std::invalid_argument for other numbers, or for a vehicle without a battery circuit.
+  void set_state_of_charge(double state_of_charge);
 
   /// The complete state, including seed and id of the noise; see restore().
   Snapshot snapshot() const { return memory_; }
@@ -209,6 +223,10 @@ class Multicopter {
   };
 
   void require_rotors(int count) const { detail::require_rotors(count, rotors()); }
+  bool has_circuit() const { return parameters_.battery.cells > 0.0; }
+  void require_circuit(bool expected) const {
+    if (has_circuit() != expected) detail::refuse_battery(parameters_);
+  }
   void apply_wrench() {
     memory_.input.force_W = memory_.external_force_W + memory_.noise_force_W;
     memory_.input.torque_B = memory_.external_torque_B + memory_.noise_torque_B;
@@ -244,8 +262,13 @@ class Multicopter {
   SmallArray<T, N> rate_controlled(const RateThrust<U>& command) {
     return rate_controlled(RateThrust<T>{cast<T>(command.rates), T(command.thrust)});
   }
-  template <class Delay>
-  SmallArray<T, N> motor_commands(const SmallArray<T, N>& command, const Delay& delay) const;
+  T voltage_ratio() const {
+    return static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
+  }
+  T discharge_battery(const SmallArray<T, N>& commands);
+  template <class Delay, class RatioAt>
+  SmallArray<T, N> motor_commands(const SmallArray<T, N>& command, const Delay& delay,
+                                  const RatioAt& ratio_at) const;
   template <class F>
   auto with_model(const F& f) const {
     return parallel_ ? f(parallel_model_) : f(constants_.model);

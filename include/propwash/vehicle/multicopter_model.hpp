@@ -8,6 +8,7 @@
 
 #include <type_traits>
 
+#include "propwash/model/battery.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/ground_effect.hpp"
 #include "propwash/model/inflow.hpp"
@@ -57,6 +58,10 @@ struct ParallelShape {
   /// One value per rotor.
   template <class X, int N>
   using EachRotor = AllRotors<X, N>;
+  /// The battery circuit.
+  template <class P, int N>
+  using Battery = NoBatteryCircuit;
+  static constexpr bool has_battery_circuit = false;  ///< whether Battery is a BatteryCircuit
   /// The air at the rotors.
   template <class P, int N>
   using Air = NoRotorAir;
@@ -91,6 +96,10 @@ struct GeneralShape {
   /// One value per rotor.
   template <class X, int N>
   using EachRotor = SmallArray<X, N>;
+  /// The battery circuit.
+  template <class P, int N>
+  using Battery = BatteryCircuit<P, N>;
+  static constexpr bool has_battery_circuit = true;  ///< whether Battery is a BatteryCircuit
   /// The air at the rotors.
   template <class P, int N>
   using Air = RotorAir<P, N>;

@@ -9,6 +9,7 @@
 #include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_control.hpp"
 #include "propwash/math/finite.hpp"
+#include "propwash/model/battery.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/imu.hpp"
 #include "propwash/vehicle/multicopter_model.hpp"
@@ -39,14 +40,15 @@ struct MulticopterSnapshot {
   SmallArray<T, N> rotor_effectiveness{};  ///< factor on thrust and torque
   DelayLine<SmallArray<T, N>, delay_capacity> delay{};  ///< commands that have not acted yet
   ImuReading<T> held_reading{};                         ///< if the IMU is slower than the physics
-  double imu_phase = 0.0;     ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
-  double voltage = 0.0;       ///< V, of the battery
-  double dt = 0.0;            ///< s, of the last step; it sets the bandwidth of the IMU noise
-  double time = 0.0;          ///< s
-  std::uint64_t steps = 0;    ///< counter of the noise since construction or a reset with a seed
-  OuterLoopState<T> outer{};  ///< state of the outer loops
-  int outer_loop = -1;        ///< the OuterLoop of the last step; -1: none
-  RateThrust<T> held_rates{};      ///< last output of an outer loop
+  double imu_phase = 0.0;  ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
+  double voltage = 0.0;    ///< V, of the battery
+  BatteryState<T> battery = battery_at_rest<T>(1.0);  ///< of the battery circuit
+  double dt = 0.0;             ///< s, of the last step; it sets the bandwidth of the IMU noise
+  double time = 0.0;           ///< s
+  std::uint64_t steps = 0;     ///< counter of the noise since construction or a reset with a seed
+  OuterLoopState<T> outer{};   ///< state of the outer loops
+  int outer_loop = -1;         ///< the OuterLoop of the last step; -1: none
+  RateThrust<T> held_rates{};  ///< last output of an outer loop
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
 };
 
@@ -70,7 +72,10 @@ bool is_valid(const MulticopterSnapshot<N, T>& s, const VehicleParameters& vehic
   for (const double x : {s.held_reading.time, s.imu_phase, s.voltage, s.time}) {
     valid = valid && is_finite(x);
   }
-  valid = valid && is_finite(s.held_rates.thrust);
+  for (const T x : {s.held_rates.thrust, s.battery.state_of_charge, s.battery.rest,
+                    s.battery.polarisation, s.battery.current}) {
+    valid = valid && is_finite(x);
+  }
   auto outer = s.outer;
   for_each_number(outer, [&](const T& x) { valid = valid && is_finite(x); });
   for (const auto& v :

@@ -39,6 +39,7 @@ struct TickConstants {
   P force_deviation{};                ///< process noise held for dt, force unit of the model
   Vec3<P> torque_deviation{};         ///< process noise held for dt, torque units of the model
   ImuDeviations<P> imu_deviations{};  ///< for steps of dt
+  typename Shape::template Battery<P, N> battery{};  ///< for steps of dt
 };
 
 /// Rotor speeds [rad/s] limited to the range of the motors.
@@ -61,17 +62,37 @@ PROPWASH_FN SmallArray<T, N> rate_loop(const TickConstants<P, N, Shape>& c,
 }
 
 /// Applies command delay and battery voltage to commanded `speeds` [rad/s] within the limits.
-/// `delay(speeds)` replaces an array of speeds by the delayed one; `voltage_ratio` is voltage over
-/// nominal voltage.
-template <class T, int N, class P, class Shape, class Delay>
+/// `delay(speeds)` replaces an array of speeds by the delayed one; `ratio_at(speeds)`, called only
+/// if `has_battery`, returns voltage over nominal voltage under the delayed commands.
+template <class T, int N, class P, class Shape, class Delay, class RatioAt>
 PROPWASH_FN void drive_motors(const MulticopterModel<P, N, Shape>& model, SmallArray<T, N>& speeds,
-                              const Delay& delay, bool has_battery, const T& voltage_ratio) {
+                              const Delay& delay, bool has_battery, const RatioAt& ratio_at) {
   delay(speeds);
   if (!has_battery) return;
+  const T voltage_ratio = ratio_at(speeds);
   for_each_index<N>(speeds.size(), [&](int i) PROPWASH_LAMBDA {
     speeds[i] =
         clamp(command_at_voltage(speeds[i], voltage_ratio), model.speed_min[i], model.speed_max[i]);
   });
+}
+
+/// Battery circuit: discharges `battery` over a step in which its output is held, and returns
+/// voltage over nominal voltage. The current follows from the rotors' `speeds` [rad/s] and their
+/// accelerations under `commands` [rad/s] at the last `voltage_ratio`.
+template <class T, class P, int N, class Shape>
+PROPWASH_FN T discharge(const TickConstants<P, N, Shape>& c, BatteryState<T>& battery,
+                        const T& voltage_ratio, const SmallArray<T, N>& speeds,
+                        const SmallArray<T, N>& commands, const SmallArray<T, N>& effectiveness) {
+  T power(constant<T>(0));
+  for_each_index<N>(speeds.size(), [&](int i) PROPWASH_LAMBDA {
+    const T command = clamp(command_at_voltage(commands[i], voltage_ratio), c.model.speed_min[i],
+                            c.model.speed_max[i]);
+    const T acceleration = rotor_acceleration(c.model.motor[i], speeds[i], command);
+    power = power + rotor_power(c.battery.shafts[i], effectiveness[i], speeds[i], acceleration);
+  });
+  const BatteryOutput<T> output = battery_output(c.battery, battery, power);
+  battery = discharged(c.battery, battery, output.current);
+  return output.voltage * c.battery.inverse_nominal;
 }
 
 /// (10) process noise force [world frame, unit of the model], from the first three of six standard

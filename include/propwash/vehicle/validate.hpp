@@ -215,6 +215,24 @@ inline void check_attitude(const ImuParameters<double>& imu, Violations& violati
   violations.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
 }
 
+/// Checks that a battery circuit is complete; without cells it is off.
+inline void check_battery(const BatteryParameters<double>& battery, Violations& violations) {
+  const double cells = battery.cells;
+  if (std::floor(cells) != cells) violations.add("battery.cells", cells, "a whole number");
+  if (cells <= 0.0) return;
+  const std::string with = ", as battery.cells = " + formatted(cells);
+  const auto require = [&](const char* name, double value, const char* expected) {
+    if (value <= 0.0) violations.add(name, value, expected + with);
+  };
+  require("battery.capacity", battery.capacity, "a value > 0 A h");
+  require("battery.full_voltage", battery.full_voltage, "4 to 4.5 V, 4.2 for lithium polymer");
+  require("battery.efficiency", battery.efficiency, "a value > 0");
+  if (!is_within(battery.nominal_voltage, 2.0 * cells, 5.0 * cells)) {
+    violations.add("battery.nominal_voltage", battery.nominal_voltage,
+                   "2 to 5 V for each cell" + with);
+  }
+}
+
 inline Violations violations_of(const ImuParameters<double>& imu) {
   Violations violations;
   check_fields(fields(imu), violations);
@@ -234,6 +252,7 @@ inline Violations violations_of(const VehicleParameters& vehicle) {
   check_drag(vehicle.drag, violations);
   check_attitude(vehicle.imu, violations);
   if (!violations.empty()) return violations;
+  check_battery(vehicle.battery, violations);
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   check_thrust(vehicle, allocation, violations);
   if (violations.empty()) check_ratios(vehicle, allocation, violations);
@@ -290,6 +309,17 @@ inline void validate_allocation(const VehicleParameters& vehicle) {
 }
 
 namespace detail {
+
+/// Refuses to set the voltage of a vehicle with a battery circuit, or the charge of one without.
+[[noreturn]] inline void refuse_battery(const VehicleParameters& vehicle) {
+  const std::string cells = "battery.cells = " + formatted(vehicle.battery.cells);
+  PROPWASH_THROW(std::invalid_argument(
+      vehicle.battery.cells > 0.0
+          ? "battery voltage: the battery circuit computes it, as " + cells +
+                "; set the state of charge, or battery.cells to 0"
+          : "state of charge: expected a vehicle with a battery circuit, got " + cells +
+                "; set the fields of [battery]"));
+}
 
 /// @throws std::invalid_argument if the number of rotor speeds is not the number of rotors.
 inline void require_rotors(int count, int rotors) {

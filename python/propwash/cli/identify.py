@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ def add_parser(commands: Any) -> None:
         type=Path,
         help="vehicle file to write (default: identified.toml), or the plot (allan.png)",
     )
+    found.add_argument(
+        "--report",
+        type=Path,
+        help="also write a page with estimates, residuals and predictions, .html (default: none)",
+    )
     found.set_defaults(run=run)
 
 
@@ -60,25 +66,47 @@ def run(options: argparse.Namespace) -> None:
         return
     if out.suffix != ".toml":
         raise ValueError(f"--out {out}: expected the name of a vehicle file, .toml")
+    if options.report is not None:
+        check_file(options.report, "--report")
+        if options.report.suffix.lower() != ".html":
+            raise ValueError(f"--report {options.report}: expected the name of a page, .html")
     guess = options.vehicle or _GUESS
     logs = read_logs(options, guess)
     names = None
     if options.parameters is not None:
         names = [name.strip() for name in options.parameters.split(",")]
-    if options.validate:
+    if options.validate or options.report is not None:
         viz.require_matplotlib()
     found = identify.fit_vehicle(logs, guess, parameters=names, threads=options.threads)
     print(found.table())
     found.save(out)
     print(f"\nvehicle: {out}", flush=True)
+    scores = None
     if options.validate:
-        _score(logs, guess, names, options.threads, out)
+        scores = _score(logs, guess, names, options.threads, out)
+    if options.report is not None:
+        identify.report(found, options.report, scores=scores, command=_command(options))
+        print(f"report: {options.report}", flush=True)
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Returns the command that identifies the same vehicle, with names of files but no folders."""
+    parts = ["python", "-m", "propwash", "identify"]
+    parts += [Path(name).name for name in options.flight]
+    for flag, file in (("--columns", options.columns), ("--vehicle", options.vehicle)):
+        parts += [] if file is None else [flag, Path(file).name]
+    parts += [] if options.parameters is None else ["--parameters", options.parameters]
+    return shlex.join([*parts, *(["--validate"] if options.validate else [])])
 
 
 def _imu(options: argparse.Namespace, out: Path) -> None:
     from propwash import identify
 
-    others = {"--vehicle": options.vehicle, "--parameters": options.parameters}
+    others = {
+        "--vehicle": options.vehicle,
+        "--parameters": options.parameters,
+        "--report": options.report,
+    }
     unused = [name for name, value in others.items() if value is not None]
     if options.validate or unused:
         raise ValueError(f"--imu: expected no {[*unused, '--validate'][0]}, which has no effect")
@@ -94,7 +122,10 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
     print(f"plot: {saved(lambda: identify.allan_figure(noise), out)}", flush=True)
 
 
-def _score(logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path) -> None:
+def _score(
+    logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path
+) -> list[Any]:
+    """Prints and plots prediction errors on data that was not fitted, and returns them."""
     from propwash import identify
 
     if len(logs) > 1:
@@ -109,3 +140,4 @@ def _score(logs: list[Any], guess: str, names: list[str] | None, threads: int, o
         file = out.with_name(f"{out.stem}_held_out.png")
     print(identify.score_table(scores))
     print(f"plot: {saved(lambda: identify.errors_figure(scores), file)}", flush=True)
+    return scores

@@ -86,6 +86,21 @@ class FleetFields:
         return self._core.read("gyroscope_bias")
 
     @property
+    def battery_voltage(self) -> Numbers:
+        """(n,) V; that of the last step with a battery circuit; 0 without a nominal voltage."""
+        return self._core.read("battery_voltage")
+
+    @property
+    def battery_current(self) -> Numbers:
+        """(n,) A, in the last step; 0 without a battery circuit."""
+        return self._core.read("battery_current")
+
+    @property
+    def state_of_charge(self) -> Numbers:
+        """(n,) remaining fraction of the batteries' capacity; 1 without a battery circuit."""
+        return self._core.read("state_of_charge")
+
+    @property
     def wind(self) -> Numbers:
         """(n, 3) m/s, mean wind, world frame."""
         return self._core.read("wind")

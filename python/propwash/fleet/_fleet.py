@@ -180,9 +180,10 @@ class Fleet(FleetGradients):
 
         Other arguments replace parts of the state; they have a row for each vehicle, or are for
         all vehicles. mask: (n,) booleans that select vehicles; parts may then have a row for
-        each selected vehicle instead. Controller, delays and biases restart; wind, voltage and
-        parameters remain. The noise sequence continues, so episodes differ, unless a seed is given:
-        then all vehicles restart as newly constructed.
+        each selected vehicle instead. Controller, delays and biases restart and battery circuits
+        are fully charged; wind, a voltage that was set and parameters remain. The noise sequence
+        continues, so episodes differ, unless a seed is given: then all vehicles restart as newly
+        constructed.
 
         Raises ValueError or TypeError for invalid arguments; nothing changes then.
         """
@@ -302,11 +303,24 @@ class Fleet(FleetGradients):
     def set_battery_voltage(self, voltage: ArrayLike) -> None:
         """Sets the voltage, V: (n,), or a number for all; unchanged by reset().
 
-        Without effect on a vehicle whose battery.nominal_voltage is 0.
+        Without effect on a vehicle whose battery.nominal_voltage is 0. Raises ValueError if the
+        vehicles have battery circuits, which compute it.
         """
         values = _checks.rows("voltage", voltage, self._size, (), self._dtype, "V")
         _checks.refuse_where(values < 0.0, "voltage", values, 0, "numbers >= 0 [V]")
         self._core.set_battery_voltage(values.reshape(-1))
+
+    def set_state_of_charge(self, state_of_charge: ArrayLike) -> None:
+        """Replaces the batteries by ones at rest with a charge from 0 to 1: (n,), or one for all.
+
+        The voltage changes in the next step; reset() charges to 1. Raises ValueError for vehicles
+        without a battery circuit.
+        """
+        name = "state_of_charge"
+        values = _checks.rows(name, state_of_charge, self._size, (), self._dtype, "1")
+        bad = (values < 0.0) | (values > 1.0)
+        _checks.refuse_where(bad, name, values, 0, "numbers from 0 to 1")
+        self._core.set_state_of_charge(values.reshape(-1))
 
     def set_action_delay(self, steps: ArrayLike) -> None:
         """Sets the delay of commands, 0 to max_action_delay steps: (n,), or one for all."""

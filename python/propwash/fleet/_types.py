@@ -119,6 +119,12 @@ class FleetTrajectory:
     """(T, n, 3) m/s^2, bias of the readings."""
     gyroscope_bias: Numbers | None = None
     """(T, n, 3) rad/s, bias of the readings."""
+    battery_voltage: Numbers | None = None
+    """(T, n) V."""
+    battery_current: Numbers | None = None
+    """(T, n) A, of a battery circuit."""
+    state_of_charge: Numbers | None = None
+    """(T, n) remaining fraction of the batteries' capacity."""
     contact: Flags | None = None
     """(T, n) whether the floor was touched under that command."""
     diverged: Flags | None = None

@@ -11,16 +11,19 @@ MCAP files require the extra `log`.
 """
 
 from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu
+from propwash.identify._battery import IdentifiedBattery, fit_battery
 from propwash.identify._bias import AccelerometerBias
-from propwash.identify._estimates import Estimate, Identified, LogEstimate, Whiteness
+from propwash.identify._estimates import Estimate, Identified, LogEstimate
 from propwash.identify._fit import calibrate, fit_vehicle
 from propwash.identify._log_battery import Battery
 from propwash.identify._pieces import Noise, accelerometer_low_pass
 from propwash.identify._plots import allan_figure, errors_figure, replay_figure
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, predict
 from propwash.identify._problem import Scatter, usable
+from propwash.identify._report import report
 from propwash.identify._validation import Score, hold_out, leave_one_out, papers_model
 from propwash.identify._validation import table as score_table
+from propwash.identify._whiteness import Whiteness
 from propwash.logs import Columns, read_log
 from propwash.logs import Flight as FlightLog
 
@@ -35,6 +38,7 @@ __all__ = [
     "Estimate",
     "FlightLog",
     "Identified",
+    "IdentifiedBattery",
     "ImuNoise",
     "Interval",
     "LogEstimate",
@@ -48,6 +52,7 @@ __all__ = [
     "allan_figure",
     "calibrate",
     "errors_figure",
+    "fit_battery",
     "fit_imu",
     "fit_vehicle",
     "hold_out",
@@ -56,6 +61,7 @@ __all__ = [
     "predict",
     "read_log",
     "replay_figure",
+    "report",
     "score_table",
     "usable",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from propwash._files import written_whole
 from propwash.identify._bias import AccelerometerBias
 from propwash.identify._log_battery import Battery
+from propwash.identify._whiteness import Whiteness
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -19,7 +21,6 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 MAX_EVALUATIONS = 25
-_HIGH_RMS = 5.0
 
 
 @dataclass(frozen=True)
@@ -41,26 +42,20 @@ class Estimate:
     """Whether the value is at its minimum, or 3 prior deviations (a balance: 1; a factor: 4.5
     times) from the guess."""
 
-
-@dataclass(frozen=True)
-class Whiteness:
-    """Whiteness test of the residuals of one type of window."""
-
-    kind: str
-    """"forces", "torques" or "rates"."""
-    residuals: int
-    """Number of residuals."""
-    rms: float
-    """1 if the assumed noise equals the noise of the log."""
-    autocorrelation: float
-    """At a lag of one sample within a window, averaged over windows."""
-    bound: float
-    """Limit of its absolute value, within which white residuals are with 95 % probability."""
-
     @property
-    def is_white(self) -> bool:
-        """Whether the autocorrelation is within the bound."""
-        return abs(self.autocorrelation) <= self.bound
+    def notes(self) -> list[str]:
+        """Why the value or its standard error may mislead; mostly empty."""
+        weak = "weakly identifiable: dominated by the prior"
+        bound = "at a bound: its minimum, or too far from the guess"
+        return [*([] if self.identified else [weak]), *([bound] if self.at_bound else [])]
+
+
+def estimate_named(estimates: Iterable[Estimate], name: str) -> Estimate:
+    """Raises KeyError that lists the names for others."""
+    by_name = {one.name: one for one in estimates}
+    if name not in by_name:
+        raise KeyError(f"{name!r}: expected one of {', '.join(by_name)}")
+    return by_name[name]
 
 
 @dataclass(frozen=True)
@@ -126,28 +121,27 @@ class Identified:
 
     def estimate(self, name: str) -> Estimate:
         """Returns the estimate with this name. Raises KeyError that lists the names for others."""
-        for one in self.estimates:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.estimates)
-        raise KeyError(f"{name!r}: expected one of {names}")
+        return estimate_named(self.estimates, name)
+
+    @property
+    def notes(self) -> list[str]:
+        """Why the whole result may mislead; mostly empty."""
+        if self.converged:
+            return []
+        return [
+            f"the search did not converge within {MAX_EVALUATIONS} evaluations: use a better guess "
+            f"or fewer parameters"
+        ]
 
     def table(self) -> str:
         """Returns estimates, standard errors and whiteness as text."""
         lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
         for e in self.estimates:
-            note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
-            if e.at_bound:
-                note += "   (at a bound: its minimum, or too far from the guess)"
             lines.append(
                 f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
-                + note
+                + "".join(f"   ({note})" for note in e.notes)
             )
-        if not self.converged:
-            lines.append(
-                f"the search did not converge within {MAX_EVALUATIONS} evaluations: use a better "
-                f"guess or fewer parameters"
-            )
+        lines += self.notes
         bias = zip("xyz", self.bias.value, self.bias.standard_error, strict=True)
         for axis, value, error in bias:
             name = f"accelerometer bias {axis}"
@@ -159,11 +153,7 @@ class Identified:
                 f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
                 f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
             )
-            if w.rms > _HIGH_RMS:
-                lines.append(
-                    "  far above the assumed noise: check the order of the motors, units and "
-                    "frames of the log, and the guess"
-                )
+            lines += [f"  {note}" for note in w.notes]
         return "\n".join(lines)
 
     def to_toml(self) -> str:

@@ -16,7 +16,6 @@ from propwash.identify._estimates import (
     Estimate,
     Identified,
     LogEstimate,
-    Whiteness,
 )
 from propwash.identify._log_battery import Battery
 from propwash.identify._parameters import FreeParameter, catalogue
@@ -31,6 +30,7 @@ from propwash.identify._problem import (
     log_model,
     unidentifiable,
 )
+from propwash.identify._whiteness import Whiteness, whiteness_of
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -321,20 +321,7 @@ def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[
     for piece, (residuals, _) in zip(windows, pieces, strict=True):
         kind = type(piece).__name__.lower()
         kinds.setdefault(kind, []).append((residuals, piece.series_length))
-    found = []
-    for kind, parts in kinds.items():
-        product = power = 0.0
-        pairs = 0
-        for residuals, length in parts:
-            series = residuals.reshape(len(residuals), -1, length)
-            product += float(np.sum(series[..., 1:] * series[..., :-1]))
-            power += float(np.sum(0.5 * (series[..., 1:] ** 2 + series[..., :-1] ** 2)))
-            pairs += series[..., 1:].size
-        values = np.concatenate([r.ravel() for r, _ in parts])
-        rms = float(np.sqrt(np.mean(values**2)))
-        bound = 1.96 / np.sqrt(pairs)
-        found.append(Whiteness(kind, values.size, rms, product / power, float(bound)))
-    return found
+    return [whiteness_of(kind, parts) for kind, parts in kinds.items()]
 
 
 def _estimate(

@@ -223,7 +223,8 @@ def _of_flow(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
         ("inflow_translational", "inflow.translational", "N/(m/s)^2", 0.02 * thrust),
         ("ground_effect", "ground_effect.coefficient", "", 1.0),
     ):
-        read = partial(_read, *field.split("."))
+        group, _, attribute = field.partition(".")
+        read = partial(_read, group, attribute)
         yield FreeParameter(name, unit, spread, _offset(field), read, False, 0.0)
 
 

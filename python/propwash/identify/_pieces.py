@@ -129,7 +129,7 @@ class Forces:
         for effect, deviation in effects:
             covariance += deviation**2 * np.outer(effect, effect)
         self.whitening = _inverse_root(covariance)
-        self.series_length = 2 * len(t)
+        self.series_length = len(t)
         measured = self.windows.rows[:, self.sampled]
         assert grid.position is not None
         assert grid.velocity is not None

@@ -80,7 +80,7 @@ def replay_figure(predictions: Sequence[Prediction]) -> Figure:
     grid = figure.add_gridspec(len(quantities), 3)
     for row, quantity in enumerate(quantities):
         of_rates = quantity == "body rates"
-        _traces(
+        traces(
             figure.add_subplot(grid[row, :2]),
             predictions[0 if of_rates else -1],
             quantity,
@@ -91,22 +91,22 @@ def replay_figure(predictions: Sequence[Prediction]) -> Figure:
     return figure
 
 
-def _traces(axes: Axes, prediction: Prediction, quantity: str, length: float) -> None:
+def traces(axes: Axes, prediction: Prediction, quantity: str, length: float) -> None:
     """Draws the measured signal and predicted segments of `length` [s] that start on it."""
     flight, horizons = prediction.flight, prediction.horizons
-    measured = measured_at(flight, np.arange(len(flight.time)))[quantity].reshape(
-        len(flight.time), -1
-    )
+    limits = prediction.starts[0] - 0.5, prediction.starts[-1] + horizons[-1] + 0.5
+    rows = np.flatnonzero((flight.time >= limits[0]) & (flight.time <= limits[1]))
+    measured = measured_at(flight, rows)[quantity].reshape(len(rows), -1)
     values = prediction.values[quantity]
     values = values.reshape(*values.shape[:2], -1)
     samples = int(np.searchsorted(horizons, length + 1e-9))
     for axis in range(measured.shape[1]):
         name = AXES[axis] if measured.shape[1] == 3 else "z"
-        axes.plot(flight.time, measured[:, axis], color=COLOURS[axis], lw=0.8, alpha=0.5)
+        axes.plot(flight.time[rows], measured[:, axis], color=COLOURS[axis], lw=0.8, alpha=0.5)
         axes.plot([], [], color=COLOURS[axis], label=name)
     latest = -np.inf
     for window, start in enumerate(prediction.starts):
-        if start < latest:
+        if start < latest - 1e-9:
             continue
         times = start + horizons[:samples]
         latest = times[-1]
@@ -115,7 +115,7 @@ def _traces(axes: Axes, prediction: Prediction, quantity: str, length: float) ->
     low, high = np.percentile(measured, [0.1, 99.9])
     margin = 0.25 * (high - low)
     axes.set_ylim(low - margin, high + margin)
-    axes.set_xlim(prediction.starts[0] - 0.5, prediction.starts[-1] + horizons[-1] + 0.5)
+    axes.set_xlim(*limits)
     legend_above(axes)
     how = "measured attitude, " if prediction.attitude else ""
     labelled(

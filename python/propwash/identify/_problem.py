@@ -23,7 +23,7 @@ from propwash.identify._log_battery import Battery, hover_load
 from propwash.identify._open_loop import Flyer, fly
 from propwash.identify._parameters import BALANCES, FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, Torques
-from propwash.logs import Flight, can_observe, with_observed_motion
+from propwash.logs import Flight, can_observe, check_order, with_observed_motion
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -96,6 +96,7 @@ def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
             f"has {len(vehicle.rotors)} rotors; map the columns of each motor, or use another "
             f"vehicle"
         )
+    check_order(flight, vehicle)
 
 
 def gridded(flight: Flight, vehicle: VehicleParameters, least: float = 2.0) -> Grid:
@@ -300,10 +301,9 @@ class Problem:
 
 
 def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
-    """Returns the names of the parameters that are identifiable from these logs."""
-    return [
-        name for name in free_parameters.catalogue(guess) if not unidentifiable(name, logs, guess)
-    ]
+    """Returns the names of the parameters that are fitted to these logs unless others are named."""
+    names = [n for n in free_parameters.catalogue(guess) if n not in free_parameters.FLOW]
+    return [name for name in names if not unidentifiable(name, logs, guess)]
 
 
 def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) -> str:
@@ -314,7 +314,9 @@ def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) 
     if name in BALANCES:
         signs = free_parameters.balance_signs(guess, name.removeprefix("balance_"))
         return "" if signs.any() else "the rotors of the guess have no torque about this axis"
-    if name in free_parameters.FORCES:
+    if name == "ground_effect" and guess.ground_effect.radius == 0.0:
+        return "expected a guess with ground_effect.radius > 0"
+    if name in (*free_parameters.FORCES, *free_parameters.FLOW):
         if pose or name in free_parameters.THRUST:
             return ""
         return "expected a log with position, velocity and attitude"

@@ -264,20 +264,25 @@ def _stems(logs: Sequence[Flight]) -> list[str]:
     return [f"{s} {k + 1}" if stems.count(s) > 1 else s for k, s in enumerate(stems)]
 
 
-def table(scores: Sequence[Score]) -> str:
-    """Returns medians and 90th percentiles of each model as text."""
+def table_rows(scores: Sequence[Score]) -> list[list[str]]:
+    """Returns medians and 90th percentiles of each model; the first row has the heads."""
     models = list(dict.fromkeys(score.model for score in scores))
-    lines = [
-        f"{'':48s}{'ahead':>8s}" + "".join(f"{model:>20s}" for model in models),
-        f"{'':48s}{'':>8s}" + f"{'median / 90 %':>20s}" * len(models),
-    ]
     cells: dict[tuple[str, str, float], dict[str, str]] = {}
     for s in scores:
         row = cells.setdefault((s.quantity, s.unit, s.horizon), {})
         row[s.model] = f"{s.median:.3f} / {s.percentile_90:.3f}"
-    for (quantity, unit, horizon), row in cells.items():
-        lines.append(
-            f"{f'{quantity} [{unit}]':48s}{f'{horizon:g} s':>8s}"
-            + "".join(f"{row.get(model, '-'):>20s}" for model in models)
-        )
-    return "\n".join(lines)
+    rows = [
+        [f"{quantity} [{unit}]", f"{horizon:g} s", *(row.get(model, "-") for model in models)]
+        for (quantity, unit, horizon), row in cells.items()
+    ]
+    return [["", "ahead", *models], *rows]
+
+
+def table(scores: Sequence[Score]) -> str:
+    """Returns medians and 90th percentiles of each model as text."""
+    head, *rows = table_rows(scores)
+    units = ["", "", *["median / 90 %"] * (len(head) - 2)]
+    return "\n".join(
+        f"{name:52s}{ahead:>8s}" + "".join(f"{cell:>20s}" for cell in cells)
+        for name, ahead, *cells in (head, units, *rows)
+    )

@@ -13,6 +13,7 @@ from propwash.logs._flights import (
     find_flight,
     flight_folders,
 )
+from propwash.logs._motors import Layout, check_order
 from propwash.logs._observer import can_observe, with_observed_motion
 from propwash.logs._readers import read_flight, read_log
 
@@ -21,7 +22,9 @@ __all__ = [
     "STANDARD_GRAVITY",
     "Columns",
     "Flight",
+    "Layout",
     "can_observe",
+    "check_order",
     "find_flight",
     "flight_folders",
     "read_flight",

@@ -8,13 +8,16 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _files
 from propwash.logs._csv_table import CsvTable
+
+if TYPE_CHECKING:
+    from propwash.logs._motors import Layout
 
 Array = NDArray[np.float64]
 
@@ -55,6 +58,9 @@ class Flight:
     """Whether commands and motion have the same clock; false for logs over radio."""
     accelerometer_cutoff: float | None = None
     """Cut-off of the accelerometer's low-pass [Hz]; None without one."""
+    layout: Layout | None = None
+    """Positions and spins of the motors, if the log states them and `read_log` was called without
+    the vehicle whose order they are to have."""
 
     @property
     def period(self) -> float:

@@ -73,7 +73,18 @@ def in_rotor_order(flight: Flight, layout: Layout | None, vehicle: Vehicle) -> F
             f"{Layout.of_vehicle(parameters)}; correct the vehicle file, or map the motors in the "
             f"order of its rotors"
         )
-    return replace(flight, duty=flight.duty[:, order])
+    return replace(flight, duty=flight.duty[:, order], layout=None)
+
+
+def check_order(flight: Flight, vehicle: VehicleParameters) -> None:
+    """Raises ValueError if the motors of a log are known to be in another order than the rotors."""
+    if flight.layout is None or flight.duty.shape[1] == 0:
+        return
+    if not np.array_equal(in_rotor_order(flight, flight.layout, vehicle).duty, flight.duty):
+        raise ValueError(
+            f"{flight.path}: the motors are in the order of the log: {flight.layout}; vehicle "
+            f"{vehicle.name!r} has {Layout.of_vehicle(vehicle)}; read the log with vehicle="
+        )
 
 
 def _order(log: Layout, vehicle: Layout) -> Sequence[int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from propwash.logs import _flights as flights
 from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
 from propwash.logs._csv_table import CsvTable
 from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight
-from propwash.logs._motors import BETAFLIGHT_QUAD_X, Vehicle, in_rotor_order
+from propwash.logs._motors import BETAFLIGHT_QUAD_X, Layout, Vehicle, in_rotor_order
 
 _MOTION_CAPTURE = Columns(
     time="t",
@@ -83,9 +84,7 @@ def read_log(
     suffix = file.suffix.lower()
     if suffix == ".ulg":
         flight, layout = _ulog.read(existing(file), columns, (start, stop))
-        if columns is not None or vehicle is None:
-            return flight
-        return in_rotor_order(flight, layout, vehicle)
+        return flight if columns is not None else _ordered(flight, layout, vehicle)
     if suffix == ".mcap" and not _files.is_folder(file) and not _mcap.is_ros(existing(file)):
         return _mcap.read(file, columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
@@ -131,7 +130,12 @@ def _read_csv(
     if is_blackbox and "motors" in parts:  # a stopped motor has a command below the lowest speed
         parts["motors"] = np.maximum(parts["motors"], 0.0)
     flight = assembled(table.path, columns, time, parts, table.first_row)
-    if not is_blackbox or vehicle is None:
+    if not is_blackbox:
         return flight
-    layout = BETAFLIGHT_QUAD_X if flight.duty.shape[1] == 4 else None
+    return _ordered(flight, BETAFLIGHT_QUAD_X if flight.duty.shape[1] == 4 else None, vehicle)
+
+
+def _ordered(flight: Flight, layout: Layout | None, vehicle: Vehicle | None) -> Flight:
+    if vehicle is None:
+        return replace(flight, layout=layout)
     return in_rotor_order(flight, layout, vehicle)

@@ -212,9 +212,10 @@ class Multicopter(_core.Multicopter):
     ) -> None:
         """Restarts at time 0 from `state`, by default hover trim; other arguments replace parts.
 
-        Controller and delays restart and biases are drawn again; wind, battery voltage, external
-        wrench and rotor effectiveness remain. The noise sequence continues, so episodes differ,
-        unless a seed is given: then the vehicle restarts as newly constructed.
+        Controller and delays restart, biases are drawn again and a battery circuit is fully
+        charged; wind, a battery voltage that was set, external wrench and rotor effectiveness
+        remain. The noise sequence continues, so episodes differ, unless a seed is given: then the
+        vehicle restarts as newly constructed.
 
         Raises ValueError or TypeError for invalid arguments; nothing changes then.
         """

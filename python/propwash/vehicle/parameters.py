@@ -148,20 +148,32 @@ class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):
     table = "ground_effect"
 
     radius: Annotated[float, Field("m", "of the rotors; 0: no ground effect")] = 0.0
-    coefficient: Annotated[
-        float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")
-    ] = 1.0
+    coefficient: Annotated[float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")] = 1.0
     height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
 
 
 class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
-    """The dependence of rotor speed on battery voltage."""
+    """The dependence of rotor speed on battery voltage, and the battery circuit.
+
+    With `cells` > 0 the voltage is computed by a Thevenin circuit that the rotors discharge;
+    capacity, full_voltage and efficiency must then be set.
+    """
 
     table = "battery"
 
     nominal_voltage: Annotated[
         float, Field("V", "voltage at which commanded speeds are reached; 0: no dependence")
     ] = 0.0
+    cells: Annotated[float, Field("", "in series; 0: no battery circuit")] = 0.0
+    capacity: Annotated[float, Field("A h", "charge of the full battery")] = 0.0
+    full_voltage: Annotated[float, Field("V", "open-circuit voltage of a full cell")] = 0.0
+    resistance: Annotated[float, Field("ohm", "in series with the whole battery")] = 0.0
+    polarisation_resistance: Annotated[float, Field("ohm", "of the RC pair")] = 0.0
+    polarisation_time: Annotated[float, Field("s", "time constant of the RC pair")] = 0.0
+    efficiency: Annotated[
+        float, Field("", "mechanical power of the rotors over electrical power")
+    ] = 0.0
+    load: Annotated[float, Field("W", "constant consumption besides the motors")] = 0.0
 
 
 class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):

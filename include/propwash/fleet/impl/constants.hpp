@@ -71,6 +71,18 @@ template <class F, class X, int N>
 PROPWASH_FN void visit(AllRotors<X, N>& all, F&& f) {
   visit(all.value, f);
 }
+template <class F>
+PROPWASH_FN void visit(NoBatteryCircuit&, F&&) {}
+template <class F, class P, int N>
+PROPWASH_FN void visit(BatteryCircuit<P, N>& b, F&& f) {
+  f(b.cells), f(b.surplus), f(b.resistance_4), f(b.inverse_4), f(b.polarisation_resistance);
+  f(b.polarisation_step), f(b.charge_step), f(b.inverse_efficiency), f(b.load);
+  f(b.inverse_nominal), visit(b.shafts, f);
+}
+template <class F, class P>
+PROPWASH_FN void visit(RotorShaft<P>& shaft, F&& f) {
+  f(shaft.torque_coefficient), f(shaft.inertia);
+}
 template <class F, class P>
 PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
   visit(p.position, f), visit(p.attitude, f);
@@ -93,6 +105,7 @@ PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
   resize_rotors(c.model, rotors);
   c.allocation.speed_min.resize(rotors), c.allocation.speed_max.resize(rotors);
   for (auto& column : c.allocation.squares_from_wrench) column.resize(rotors);
+  if constexpr (Shape::has_battery_circuit) c.battery.shafts.resize(rotors);
   // an allocation takes its number of rotors from this matrix
   for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
 }
@@ -146,6 +159,7 @@ PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   f(c.force_deviation), visit(c.torque_deviation, f);
   auto& imu = c.imu_deviations;
   f(imu.accelerometer), f(imu.gyroscope), f(imu.accelerometer_walk), f(imu.gyroscope_walk);
+  visit(c.battery, f);
   for_each_number(c.turbulence, f);
   f(c.turbulence_cos), f(c.turbulence_sin);
 }

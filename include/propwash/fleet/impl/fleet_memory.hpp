@@ -13,6 +13,7 @@
 #include "propwash/fleet/fleet_types.hpp"
 #include "propwash/fleet/impl/layout.hpp"
 #include "propwash/fleet/impl/memory.hpp"
+#include "propwash/model/battery.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash::detail {
@@ -208,7 +209,17 @@ struct FleetMemory {
     at(FleetLayout::contact, vehicle) = T(0);
     at(FleetLayout::diverged, vehicle) = T(0);
     for (int i = 0; i < rotors; ++i) at(FleetLayout::rotor_speeds + i, vehicle) = speeds[i];
+    set_charge(vehicle, 1.0);
     reset_at[vehicle] = now;
+  }
+
+  /// Sets the battery to one at rest.
+  void set_charge(std::size_t vehicle, double state_of_charge) {
+    const auto battery = battery_at_rest<T>(state_of_charge);
+    at(FleetLayout::battery, vehicle) = battery.state_of_charge;
+    at(FleetLayout::battery + 1, vehicle) = battery.rest;
+    at(FleetLayout::battery + 2, vehicle) = battery.polarisation;
+    at(FleetLayout::battery + 3, vehicle) = battery.current;
   }
 
   /// Sets present and past motor commands to the present rotor speeds.
@@ -255,6 +266,12 @@ struct FleetMemory {
         return {FleetLayout::accelerometer_bias, 3};
       case FleetField::gyroscope_bias:
         return {FleetLayout::gyroscope_bias, 3};
+      case FleetField::battery_voltage:
+        return {FleetLayout::voltage_ratio, 1};
+      case FleetField::battery_current:
+        return {FleetLayout::battery + 3, 1};
+      case FleetField::state_of_charge:
+        return {FleetLayout::battery, 1};
       case FleetField::contact:
         return {FleetLayout::contact, 1};
       case FleetField::diverged:

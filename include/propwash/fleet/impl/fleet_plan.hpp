@@ -19,7 +19,7 @@ namespace detail {
 /// changes nothing.
 template <class T>
 struct FleetPlan {
-  static constexpr int start_weight = 2, start_motor = 3, start_hover = 4;
+  static constexpr int start_weight = 2, start_motor = 3, start_voltage = 4, start_hover = 5;
 
   VehicleParameters vehicle;  ///< the vehicle of the constructor
   FleetOptions options;
@@ -34,7 +34,8 @@ struct FleetPlan {
   bool gravity_is_shared = true;
   LineVector<std::byte> constants;  ///< one set for all, or one per block
   /// Numbers for a reset, per vehicle: deviations of the initial biases [m/s^2, rad/s], weight [N],
-  /// the shortest time constant of the motors [s], then rotor speeds in hover [rad/s].
+  /// the shortest time constant of the motors [s], voltage of a full battery circuit over nominal
+  /// voltage, then rotor speeds in hover [rad/s].
   std::vector<T> starts;
   std::vector<T> nominal_rotors;  ///< coefficients at effectiveness 1; empty: all are 1
 
@@ -262,6 +263,10 @@ struct FleetPlan {
     to.push_back(T(parameters.imu.gyroscope_bias_initial));
     to.push_back(T(weight));
     to.push_back(T(fastest_motor(parameters.motor)));
+    const auto& battery = parameters.battery;
+    to.push_back(T(battery.cells > 0.0
+                       ? battery.cells * battery.full_voltage / battery.nominal_voltage
+                       : 1.0));
     for (const double speed : hover) to.push_back(T(speed));
   }
 

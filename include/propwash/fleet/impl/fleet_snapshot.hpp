@@ -13,7 +13,7 @@ namespace detail {
 
 /// The start of a snapshot: identification of the fleet, then the state that vehicles share.
 struct FleetSnapshotHeader {
-  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '3'};
+  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '4'};
   std::uint64_t size = 0;
   std::uint64_t vehicle = 0;  ///< fingerprint
   std::uint32_t rotors = 0;
@@ -208,8 +208,10 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
       T number{};
       first(number);
       const bool is_effectiveness = field >= memory_.layout().rotor_effectiveness();
-      const bool is_input =
-          is_effectiveness || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
+      const bool is_computed = plan_.switches.battery_circuit &&
+                               field >= FleetLayout::voltage_ratio && field < FleetLayout::contact;
+      const bool is_input = is_effectiveness || (field >= FleetLayout::wind &&
+                                                 field < FleetLayout::rotor_speeds && !is_computed);
       if (is_input && (!is_finite(number) ||
                        (is_effectiveness && !is_within(number, T(0), T(max_effectiveness))))) {
         refuse("vehicle " + std::to_string(i) +

@@ -23,6 +23,8 @@ Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const Fle
 template <class T, int N>
 void Fleet<T, N>::read(FleetField field, Span<T> rows) const {
   memory_.read(field, rows);
+  if (field != FleetField::battery_voltage) return;
+  for (T& voltage : rows) voltage *= static_cast<T>(vehicle().battery.nominal_voltage);
 }
 
 template <class T, int N>
@@ -75,6 +77,9 @@ template <class T, int N>
 void Fleet<T, N>::restart(std::size_t vehicle) {
   const T* const from = plan_.start(vehicle);
   memory_.restart(vehicle, from + plan_.start_hover, steps_);
+  if (plan_.switches.battery_circuit) {
+    memory_.at(FleetLayout::voltage_ratio, vehicle) = from[plan_.start_voltage];
+  }
   if (vehicle >= size()) return;  // padding
   const auto draw = [&](Stream stream) {
     return six_normals(options().seed, memory_.ids[vehicle], steps_, stream);
@@ -184,12 +189,29 @@ template <class T, int N>
 void Fleet<T, N>::set_battery_voltage(Span<const T> voltage) {
   samplers_.require_idle();
   detail::check_count(voltage.size(), size(), 1, "voltage");
+  if (plan_.switches.battery_circuit) detail::refuse_battery(vehicle());
   const double nominal = vehicle().battery.nominal_voltage;
   if (!(nominal > 0.0)) return;
   for (std::size_t i = 0; i < size(); ++i) {
     const T volts = voltage[voltage.size() == 1 ? 0 : i];
     memory_.at(FleetLayout::voltage_ratio, i) =
         static_cast<T>(static_cast<double>(volts) / nominal);
+  }
+}
+
+template <class T, int N>
+void Fleet<T, N>::set_state_of_charge(Span<const T> state_of_charge) {
+  samplers_.require_idle();
+  detail::check_count(state_of_charge.size(), size(), 1, "state_of_charge");
+  if (!plan_.switches.battery_circuit) detail::refuse_battery(vehicle());
+  for (const T& charge : state_of_charge) {
+    if (is_within(charge, T(0), T(1))) continue;
+    PROPWASH_THROW(std::invalid_argument(
+        "state_of_charge = " + detail::formatted(static_cast<double>(charge)) +
+        ": expected 0 to 1"));
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    memory_.set_charge(i, double(state_of_charge[state_of_charge.size() == 1 ? 0 : i]));
   }
 }
 

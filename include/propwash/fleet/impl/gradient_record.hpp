@@ -68,6 +68,11 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
         "imu.rate: expected 0 or at least 1 / dt for derivatives, as the IMU is read in every "
         "step");
   }
+  if (plan.switches.battery_circuit) {
+    refuse(
+        "battery.cells: expected 0 for derivatives, as the battery circuit has none; set "
+        "battery.cells to 0, and the voltage with set_battery_voltage()");
+  }
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
   const auto table = fields(fleet.vehicle());
   for (const std::size_t k : requested) {

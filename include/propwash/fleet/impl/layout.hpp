@@ -30,11 +30,12 @@ struct FleetLayout {
   static constexpr int wind = 34;             ///< m/s, mean wind, world frame
   static constexpr int turbulence = 37;       ///< the five numbers of a TurbulenceState
   static constexpr int voltage_ratio = 42;    ///< battery voltage over nominal voltage
-  static constexpr int contact = 43;          ///< 1 if it touched the floor in the last call
-  static constexpr int diverged = 44;         ///< 1 if its state is not finite
-  static constexpr int external_force = 45;   ///< N, world frame
-  static constexpr int external_torque = 48;  ///< N m, body frame
-  static constexpr int rotor_speeds = 51;     ///< rad/s, `rotors` of them
+  static constexpr int battery = 43;          ///< the four numbers of a BatteryState
+  static constexpr int contact = 47;          ///< 1 if it touched the floor in the last call
+  static constexpr int diverged = 48;         ///< 1 if its state is not finite
+  static constexpr int external_force = 49;   ///< N, world frame
+  static constexpr int external_torque = 52;  ///< N m, body frame
+  static constexpr int rotor_speeds = 55;     ///< rad/s, `rotors` of them
 
   /// rad/s, motor commands of the last step.
   PROPWASH_FN constexpr int rotor_command() const { return rotor_speeds + rotors; }

@@ -71,6 +71,7 @@ inline FleetSwitches fleet_switches(const VehicleParameters& vehicle, const Flee
   s.imu_is_slower = is_slower_than_steps(imu.rate, setting.dt);
   s.turbulence = setting.turbulence.wind_speed_6m > 0.0;
   s.battery = vehicle.battery.nominal_voltage > 0.0;
+  s.battery_circuit = vehicle.battery.cells > 0.0;
   s.rotor_flow = has_rotor_flow(vehicle);
   return s;
 }

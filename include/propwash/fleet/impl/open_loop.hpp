@@ -195,7 +195,8 @@ inline void OpenLoop::drive(const OpenLoopDuty& log, std::size_t unknown, double
     if (log.voltage_slopes != nullptr && unknown < unknowns_) {
       ratio.partials[0] = log.voltage_slopes[unknown * held + row] / nominal_voltage_;
     }
-    drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0, ratio);
+    drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0,
+                 [&](const Speeds&) { return ratio; });
     for (int k = 0; k < speeds.size(); ++k) {
       if (values != nullptr) *values++ = speeds[k].value;
       if (slopes != nullptr) *slopes++ = speeds[k].partials[0];

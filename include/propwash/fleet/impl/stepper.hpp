@@ -218,8 +218,31 @@ class FleetStepper {
         if (batch_.motor_delay != nullptr) delay_motors(speeds);
       };
       drive_motors(constants_.model, input_.command, delay, batch_.switches.battery,
-                   field(layout.voltage_ratio));
+                   [&]([[maybe_unused]] const SmallArray<Real, N>& speeds) PROPWASH_LAMBDA {
+                     if constexpr (Shape::has_battery_circuit) {
+                       if (batch_.switches.battery_circuit) discharge_battery(speeds);
+                     }
+                     return field(layout.voltage_ratio);
+                   });
     }
+  }
+
+  /// Advances the battery circuits under delayed rotor commands.
+  PROPWASH_FN void discharge_battery(const SmallArray<Real, N>& commands) {
+    const int at = layout.battery;
+    BatteryState<Real> battery{field(at), field(at + 1), field(at + 2), field(at + 3)};
+    SmallArray<Real, N> effectiveness;
+    effectiveness.resize(rotors_);
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
+      effectiveness[i] = field(layout.rotor_effectiveness() + i);
+    });
+    const Real ratio = discharge(constants_, battery, field(layout.voltage_ratio), x_.rotor_speeds,
+                                 commands, effectiveness);
+    store_at(next_, at, battery.state_of_charge);
+    store_at(next_, at + 1, battery.rest);
+    store_at(next_, at + 2, battery.polarisation);
+    store_at(next_, at + 3, battery.current);
+    store_at(next_, layout.voltage_ratio, ratio);
   }
 
   PROPWASH_FN void command(const SmallArray<Real, N>& speeds) {

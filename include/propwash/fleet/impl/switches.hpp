@@ -21,6 +21,7 @@ struct FleetSwitches {
   bool wind = false;  ///< any wind, mean or turbulence
   bool ground = false;
   bool battery = false;
+  bool battery_circuit = false;
   bool external_wrench = false;
 
   PROPWASH_FN bool any_noise() const {
@@ -30,10 +31,12 @@ struct FleetSwitches {
 
 /// The switches that depend on a vehicle; those of a fleet are the union over its vehicles.
 inline constexpr bool FleetSwitches::* vehicle_switches[] = {
-    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm, &FleetSwitches::imu_is_rotated,
-    &FleetSwitches::is_digital,      &FleetSwitches::process_noise, &FleetSwitches::imu_noise,
-    &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower, &FleetSwitches::turbulence,
-    &FleetSwitches::battery,         &FleetSwitches::rotor_flow};
+    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm,
+    &FleetSwitches::imu_is_rotated,  &FleetSwitches::is_digital,
+    &FleetSwitches::process_noise,   &FleetSwitches::imu_noise,
+    &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower,
+    &FleetSwitches::turbulence,      &FleetSwitches::battery,
+    &FleetSwitches::battery_circuit, &FleetSwitches::rotor_flow};
 
 /// The features that either of two vehicles enables.
 inline FleetSwitches combined(FleetSwitches a, const FleetSwitches& b) {

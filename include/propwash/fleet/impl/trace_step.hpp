@@ -141,11 +141,8 @@ std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>&
       speeds[i] = mean_command(later[i], earlier[i], setting.motor_delay_fraction);
     }
   };
-  // the delay reads its inputs first, then the voltage
-  delay(input.command);
-  const Traced ratio = setting.switches.battery ? read.number() : Traced(1.0);
-  drive_motors(
-      c.model, input.command, [](SmallArray<Traced, Dynamic>&) {}, setting.switches.battery, ratio);
+  drive_motors(c.model, input.command, delay, setting.switches.battery,
+               [&](const SmallArray<Traced, Dynamic>&) { return read.number(); });
   const Vec3<Traced> wind_W = setting.switches.wind ? read.vector() : Vec3<Traced>{};
   if (setting.switches.external_wrench) {
     input.force_W = read.vector() * c.per_force;

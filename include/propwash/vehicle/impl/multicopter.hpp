@@ -69,7 +69,8 @@ void Multicopter<N, T>::reset(const State& state) {
   fresh.external_force_W = memory_.external_force_W;
   fresh.external_torque_B = memory_.external_torque_B;
   fresh.rotor_effectiveness = memory_.rotor_effectiveness;
-  fresh.voltage = memory_.voltage;
+  const auto& battery = parameters_.battery;
+  fresh.voltage = has_circuit() ? battery.cells * battery.full_voltage : memory_.voltage;
   fresh.dt = detail::default_dt;
   memory_ = fresh;
   apply_wrench();
@@ -137,6 +138,17 @@ void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors)
 }
 
 template <int N, class T>
+void Multicopter<N, T>::set_state_of_charge(double state_of_charge) {
+  require_circuit(true);
+  if (!is_within(state_of_charge, 0.0, 1.0)) {
+    PROPWASH_THROW(std::invalid_argument("state_of_charge = " + detail::formatted(state_of_charge) +
+                                         ": expected 0 to 1"));
+  }
+  memory_.battery = battery_at_rest<T>(state_of_charge);
+  memory_.voltage = static_cast<double>(open_circuit_voltage(constants_.battery, memory_.battery));
+}
+
+template <int N, class T>
 void Multicopter<N, T>::make_rotors() {
   for (int i = 0; i < rotors(); ++i) {
     const auto nominal = rotor_coefficients(parameters_.rotors[static_cast<std::size_t>(i)]);
@@ -183,15 +195,23 @@ SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command
 
 /// Rotor speeds commanded to the motors, after limits, delay and battery.
 template <int N, class T>
-template <class Delay>
+template <class Delay, class RatioAt>
 SmallArray<T, N> Multicopter<N, T>::motor_commands(const SmallArray<T, N>& command,
-                                                   const Delay& delay) const {
+                                                   const Delay& delay,
+                                                   const RatioAt& ratio_at) const {
   SmallArray<T, N> speeds = limited(constants_.model, command);
-  const double nominal = parameters_.battery.nominal_voltage;
-  const bool has_battery = nominal > 0.0;
-  drive_motors(constants_.model, speeds, delay, has_battery,
-               has_battery ? static_cast<T>(memory_.voltage / nominal) : T(1));
+  drive_motors(constants_.model, speeds, delay, parameters_.battery.nominal_voltage > 0.0,
+               ratio_at);
   return speeds;
+}
+
+/// Advances the battery circuit under delayed rotor commands; returns the new voltage ratio.
+template <int N, class T>
+T Multicopter<N, T>::discharge_battery(const SmallArray<T, N>& commands) {
+  const T ratio = discharge(constants_, memory_.battery, voltage_ratio(),
+                            memory_.state.rotor_speeds, commands, memory_.rotor_effectiveness);
+  memory_.voltage = static_cast<double>(ratio) * parameters_.battery.nominal_voltage;
+  return ratio;
 }
 
 template <int N, class T>
@@ -221,9 +241,12 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
 
 template <int N, class T>
 void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
-  memory_.input.command = motor_commands(command, [&](SmallArray<T, N>& speeds) {
+  const auto delay = [&](SmallArray<T, N>& speeds) {
     if (!(parameters_.motor.command_delay > 0.0)) return;
     speeds = memory_.delay.push(speeds, step_.delay.steps, T(step_.delay.fraction));
+  };
+  memory_.input.command = motor_commands(command, delay, [&](const SmallArray<T, N>& speeds) {
+    return has_circuit() ? discharge_battery(speeds) : voltage_ratio();
   });
   if (has_noise_) draw_noise();
   if (!parallel_) {
