@@ -13,7 +13,8 @@ from propwash.logs._flights import (
     find_flight,
     flight_folders,
 )
-from propwash.logs._motors import Layout, check_order
+from propwash.logs._layout import Layout
+from propwash.logs._motors import check_order
 from propwash.logs._observer import can_observe, with_observed_motion
 from propwash.logs._readers import read_flight, read_log
 

@@ -8,16 +8,14 @@ from dataclasses import dataclass, fields, replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _files
 from propwash.logs._csv_table import CsvTable
-
-if TYPE_CHECKING:
-    from propwash.logs._motors import Layout
+from propwash.logs._layout import Layout
 
 Array = NDArray[np.float64]
 

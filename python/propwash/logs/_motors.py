@@ -1,52 +1,21 @@
-"""The order of a log's motors, from the positions and spins of its flight controller."""
+"""The motors of a log in the order of a vehicle's rotors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash.logs._flights import Flight
+from propwash.logs._layout import Layout
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 Vehicle = str | PathLike[str] | VehicleParameters
-
-_SPINS = {1: "ccw", -1: "cw", 0: "spin unknown"}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Positions and spins of motors, in the order of a log."""
-
-    positions: Array
-    """(N, 2) forward and left of the centre, in any unit."""
-    spins: tuple[int, ...]
-    """+1 counter-clockwise from above, -1 clockwise, 0 unknown."""
-
-    @classmethod
-    def of_vehicle(cls, vehicle: VehicleParameters) -> Layout:
-        """The rotors of a vehicle."""
-        positions = np.array([rotor.position[:2] for rotor in vehicle.rotors])
-        signs = [np.sign(rotor.spin * rotor.axis[2]) for rotor in vehicle.rotors]
-        return cls(positions, tuple(int(sign) for sign in signs))
-
-    def __str__(self) -> str:
-        rows = zip(self.positions, self.spins, strict=True)
-        motors = [
-            f"{k} {_SPINS[spin]} at ({x:.3g}, {y:.3g})" for k, ((x, y), spin) in enumerate(rows, 1)
-        ]
-        return ", ".join(motors)
-
-
-# The order is the same in all firmware: rear right, front right, rear left, front left. Spins are
-# a setting of the vehicle.
-BETAFLIGHT_QUAD_X = Layout(np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), (0,) * 4)
-PX4_QUAD_X = Layout(np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]]), (1, 1, -1, -1))
 
 
 def in_rotor_order(flight: Flight, layout: Layout | None, vehicle: Vehicle) -> Flight:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.logs._motors import PX4_QUAD_X, Layout
+from propwash.logs._layout import PX4_QUAD_X, Layout
 
 Array = NDArray[np.float64]
 Topic = dict[str, Array]

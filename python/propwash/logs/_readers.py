@@ -15,7 +15,8 @@ from propwash.logs import _flights as flights
 from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
 from propwash.logs._csv_table import CsvTable
 from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight
-from propwash.logs._motors import BETAFLIGHT_QUAD_X, Layout, Vehicle, in_rotor_order
+from propwash.logs._layout import BETAFLIGHT_QUAD_X, Layout
+from propwash.logs._motors import Vehicle, in_rotor_order
 
 _MOTION_CAPTURE = Columns(
     time="t",

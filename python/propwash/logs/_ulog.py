@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from propwash.logs import _px4_estimates, _px4_motors
 from propwash.logs._columns import Columns, from_topics
 from propwash.logs._flights import Flight
-from propwash.logs._motors import Layout
+from propwash.logs._layout import Layout
 
 Array = NDArray[np.float64]
 Topic = dict[str, Array]
