@@ -142,7 +142,7 @@ def test_errors_name_missing_columns(tmp_path: Path) -> None:
     path = _write(tmp_path / "log.csv", _table()[:, :8], NAMES[:8])
     with pytest.raises(ValueError, match=r"missing columns m2; found us, p, q, r.*Name others"):
         identify.read_log(path, COLUMNS)
-    with pytest.raises(ValueError, match=r"missing columns .*docs/replay.md"):
+    with pytest.raises(ValueError, match=r"missing columns .*docs/logs.md"):
         identify.read_log(path)
     with pytest.raises(TypeError, match=r"columns: expected identify\.Columns, got 'm1'"):
         identify.read_log(path, "m1")  # type: ignore[arg-type]

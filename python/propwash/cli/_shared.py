@@ -84,7 +84,7 @@ def add_logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "flight",
         nargs="+",
-        help="logs: CSV, PX4 ULog, ROS bags, MCAP (docs/replay.md, docs/identify.md); LOG@FROM:TO "
+        help="logs: CSV, PX4 ULog, ROS bags, MCAP (docs/logs.md); LOG@FROM:TO "
         "reads a part, s from the first row",
     )
     parser.add_argument("--columns", type=Path, help="a TOML file that maps columns to quantities")
@@ -99,7 +99,7 @@ def read_logs(options: argparse.Namespace, vehicle: str | None) -> list[Any]:
     if path is not None and not path.is_file():
         raise ValueError(
             f"--columns {path}: expected a TOML file that maps columns to quantities "
-            "(docs/identify.md), found none"
+            "(docs/logs.md), found none"
         )
     columns = None if path is None else logs.Columns.from_toml(path)
     return [_read(name, columns, vehicle) for name in options.flight]

@@ -333,7 +333,7 @@ def assembled(
         raise ValueError(
             f"{path}, row {first_row + row}, at {seconds[row]:.9g} s: {columns.motors[motor]} "
             f"gives a duty cycle of {duty[row, motor]:.4g}, expected 0 to 1; set scale and offset "
-            f"of motors (docs/identify.md)"
+            f"of motors (docs/logs.md)"
         )
     if columns.down:
         parts = {key: _UP.get(key, np.asarray)(values) for key, values in parts.items()}

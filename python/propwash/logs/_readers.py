@@ -63,7 +63,7 @@ def read_log(
 
     Args:
         path: The log.
-        columns: Mapping of columns to quantities; None for the built-in formats (docs/identify.md).
+        columns: Mapping of columns to quantities; None for the built-in formats (docs/logs.md).
         vehicle: Vehicle in the order of whose rotors the motors of a flight controller are
             returned; None for the order of the log. A mapping states the order itself.
         start: Start of the part that is read, s since the first row.
@@ -118,7 +118,7 @@ def _read_csv(
     if is_blackbox:
         columns = _blackbox.columns(table)
     elif columns is None:
-        advice = "docs/replay.md lists the built-in formats, docs/identify.md maps others"
+        advice = "docs/logs.md lists the formats, and maps others"
         has_timestamp = "timestamp" in table.names and "t" not in table.names
         columns = _ON_BOARD if has_timestamp else _MOTION_CAPTURE
     if not columns.time:
