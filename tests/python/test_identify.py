@@ -189,8 +189,9 @@ def test_standard_errors_include_the_scatter_between_flights(
     wide = identify.Scatter(tilt=0.01)
     prior = catalogue(true_vehicle())["tilt_x"].spread
     for count in (1, 4):
+        flights = [replace(log, time=log.time + 100.0 * k) for k in range(count)]
         tilt = identify.fit_vehicle(
-            [log] * count, true_vehicle(), parameters=["tilt_x"], scatter=wide, threads=1
+            flights, true_vehicle(), parameters=["tilt_x"], scatter=wide, threads=1
         ).estimate("tilt_x")
         expected = (prior**-2 + count / 0.01**2) ** -0.5
         assert tilt.standard_error == pytest.approx(expected, rel=0.1)
@@ -383,6 +384,10 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
         identify.fit_vehicle(simulated, fraction=0.05)
     with pytest.raises(ValueError, match="at least two"):
         identify.leave_one_out([simulated])
+    copies = [simulated.cut(0.0, 4.0), simulated.cut(3.0)]
+    for function in (identify.fit_vehicle, identify.leave_one_out):
+        with pytest.raises(ValueError, match=r"each row once, got simulated twice from 3 to 4 s"):
+            function(copies)
     with pytest.raises(TypeError, match=r"scatter: expected identify\.Scatter, got 0\.1"):
         identify.fit_vehicle(simulated, scatter=0.1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"scatter\.tilt: expected a number from 1e-6 to 1"):
@@ -393,6 +398,19 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
     for wrong in ({"position": 0.0}, {"twist": -1.0}, {"push": float("nan")}, {"velocity": "x"}):
         with pytest.raises(ValueError, match=rf"noise\.{next(iter(wrong))}: expected a finite"):
             identify.Noise(**wrong)
+
+
+def test_validation_of_short_logs_is_refused_before_a_fit(simulated: identify.FlightLog) -> None:
+    short = replace(simulated.cut(stop=2.9), path=Path("short"))
+    expected = r"short: expected more than 1 s in the air after the part that is fitted, got"
+    messages: list[str] = []
+    with pytest.raises(ValueError, match=expected):
+        identify.leave_one_out([simulated.cut(3.5), short], progress=messages.append)
+    with pytest.raises(ValueError, match=expected):
+        identify.hold_out(short)
+    with pytest.raises(ValueError, match="horizons: expected at least one"):
+        identify.hold_out(simulated, horizons=())
+    assert not messages
 
 
 def test_scores_are_shown(found: identify.Identified) -> None:

@@ -91,8 +91,12 @@ class LogEstimate:
             lines.append(
                 f"effective voltage: {1.0 + self.battery.offset:.3f} of the "
                 + ("recorded" if self.flight.voltage is not None else f"{self.battery.nominal:g} V")
-                + f", {self.battery.slope:+.4f} per 10 s at first, {-self.battery.sag:+.3f} for "
-                "each rotor at full duty cycle"
+                + f", {self.battery.slope:+.4f} per 10 s at first"
+                + (
+                    f", {-self.battery.sag:+.3f} for each rotor at full duty cycle"
+                    if self.flight.voltage is None
+                    else ""
+                )
             )
         return "\n".join(lines)
 
