@@ -106,7 +106,8 @@ def predict(
     vehicle: a name, a file, parameters; the result of `fit_vehicle`, which adds the accelerometer's
         bias and what batteries have in common; or that of `calibrate` for this log, which adds its
         trims and battery.
-    log: from `read_log`, or the flight of a `LogEstimate`. One without poses gets velocity and attitude from an observer
+    log: from `read_log`, or the flight of a `LogEstimate`. One without poses gets velocity and
+        attitude from an observer
         (`with_observed_motion`), if the vehicle has rotor drag.
     starts: (S,) s, of the log; None for every `every` [s] in the air.
     horizons: (H,) s, after each start.
@@ -114,7 +115,8 @@ def predict(
         that the errors are those of the forces.
     threads: as for `Fleet`.
 
-    Raises ValueError for a log that cannot be used, a calibration of another one, for starts and horizons outside it and for
+    Raises ValueError for a log that cannot be used, a calibration of another one, for starts and
+    horizons outside it and for
     "measured" without a recorded attitude, TypeError for another type of log, ParameterError for an
     invalid vehicle.
     """
