@@ -243,7 +243,7 @@ def test_the_autocorrelation_of_a_known_process_is_found() -> None:
     values = rng.standard_normal((2000, 30))
     for k in range(1, 30):
         values[:, k] = 0.6 * values[:, k - 1] + 0.8 * values[:, k]
-    found = whiteness_of("forces", [(values[:1000], 10), (values[1000:], 15)])
+    found = whiteness_of("forces", [(values[:1000], 10, 1.0), (values[1000:], 15, 1.0)])
     assert len(found.autocorrelations) == 14
     for lag, (value, bound) in enumerate(
         zip(found.autocorrelations, found.bounds, strict=True), start=1
@@ -255,13 +255,25 @@ def test_the_autocorrelation_of_a_known_process_is_found() -> None:
 
 def test_white_residuals_are_white_and_normal() -> None:
     values = np.random.default_rng(6).standard_normal((3000, 40))
-    found = whiteness_of("rates", [(values, 20)])
+    found = whiteness_of("rates", [(values, 20, 1.0)])
     for value, bound in zip(found.autocorrelations, found.bounds, strict=True):
         assert abs(value) < 4.0 / 1.96 * bound
     assert len(found.histogram) == 40
     assert sum(found.histogram) / found.residuals == pytest.approx(1.0, abs=1e-4)
     within = sum(found.histogram[16:24]) / found.residuals  # one standard deviation
     assert within == pytest.approx(0.6827, abs=0.006)
+
+
+def test_the_bound_holds_for_windows_that_share_rows() -> None:
+    """Windows of 20 samples that start every 5: 95 % of white series, +- four standard errors."""
+    rng = np.random.default_rng(7)
+    sets = 300
+    inside = 0
+    for _ in range(sets):
+        noise = rng.standard_normal(420)
+        windows = np.stack([noise[k : k + 20] for k in range(0, 400, 5)])
+        inside += whiteness_of("forces", [(windows, 20, 4.0)]).is_white
+    assert inside / sets == pytest.approx(0.95, abs=4.0 * (0.95 * 0.05 / sets) ** 0.5)
 
 
 def _run(arguments: list[str]) -> None:

@@ -293,3 +293,38 @@ def test_flights_are_found_by_the_environment_variable(
     assert logs.find_flight("simulated.csv") == simulated
     with pytest.raises(FileNotFoundError, match=r"nanobench-iros2026.*PROPWASH_FLIGHTS"):
         logs.find_flight("no_such_flight.csv")
+
+
+def test_the_longest_prediction_is_the_whole_log(simulated: Path) -> None:
+    flight = logs.read_flight(simulated)
+    grid = identify.predict("crazyflie", flight, None, 0.1).flight
+    seconds = grid.time[-1] - grid.time[0]
+    assert grid.position is not None
+    result = identify.predict("crazyflie", flight, grid.time[0], seconds)
+    np.testing.assert_array_equal(result.measured["position"][0, 0], grid.position[-1])
+
+
+def test_a_calibration_belongs_to_its_log(simulated: Path) -> None:
+    """Its flight has no accelerometer bias any more, which is not subtracted twice."""
+    pytest.importorskip("scipy")
+    flight = logs.read_flight(simulated)
+    calibrated = identify.calibrate("crazyflie", flight, 2.0)
+    assert np.abs(calibrated.bias.value).max() > 0.0
+    again = identify.predict(calibrated, calibrated.flight, None, 0.1)
+    first = identify.predict(calibrated, flight, None, 0.1)
+    for name, errors in first.errors.items():
+        np.testing.assert_allclose(again.errors[name], errors, atol=1e-6)
+    other = dataclasses.replace(flight, path=Path("other.csv"))
+    with pytest.raises(ValueError, match=r"expected the calibration of other\.csv, got that of"):
+        identify.predict(calibrated, other)
+
+
+def test_plots_accept_any_name(simulated: Path) -> None:
+    """Matplotlib would interpret text between two $ as a formula."""
+    pytest.importorskip("matplotlib")
+    flight = dataclasses.replace(logs.read_flight(simulated), path=Path("a$_{b$.csv"))
+    every = 0.01 * np.arange(1, 11)
+    figure = identify.replay_figure([identify.predict("crazyflie", flight, None, every)])
+    figure.canvas.draw()
+    with pytest.raises(ValueError, match=r"expected horizons at every sample ahead, 0\.01 s apart"):
+        identify.replay_figure([identify.predict("crazyflie", flight, None, 0.1)])

@@ -74,8 +74,9 @@ def fit_vehicle(
     identify, ImportError without scipy.
     """
     require_scipy("identification")
-    flights = [logs] if isinstance(logs, Flight) else list(logs)
-    _check(flights, fraction)
+    flights = checked(logs)
+    if not 0.05 <= fraction <= 1.0:
+        raise ValueError(f"fraction: expected a number from 0.05 to 1, got {fraction!r:.50}")
     start = vehicles.load(guess)
     names = _names(parameters, flights, start)
     grids = [gridded(flight, start).first(fraction) for flight in flights]
@@ -106,7 +107,7 @@ def calibrate(
     scatter of another type, ParameterError for an invalid vehicle, ImportError without scipy.
     """
     require_scipy("calibration")
-    _check([log])
+    checked([log])
     fitted = vehicle if isinstance(vehicle, Identified) else None
     start = vehicles.load(vehicle) if not isinstance(vehicle, Identified) else vehicle.vehicle
     grid = gridded(log, start)
@@ -141,10 +142,15 @@ def _problem(
     return Problem(models, guess, names, scatter or Scatter(), threads, bias)
 
 
-def _check(flights: Sequence[object], fraction: float = 1.0) -> None:
+def checked(logs: Flight | Sequence[Flight]) -> list[Flight]:
+    """Returns the logs as a list.
+
+    Raises TypeError for other types, ValueError without logs and for rows that occur twice.
+    """
+    flights = [logs] if isinstance(logs, Flight) else list(logs)
     if not flights:
         raise ValueError("logs: expected at least one")
-    for log in flights:
+    for k, log in enumerate(flights):
         if not isinstance(log, Flight):
             raise TypeError(f"logs: expected FlightLogs of identify.read_log(), got {log!r:.100}")
         for name in ("body_rates", "specific_force", "duty"):
@@ -155,8 +161,14 @@ def _check(flights: Sequence[object], fraction: float = 1.0) -> None:
                     f"identification of a vehicle requires; map its columns"
                 )
         _check_finite(log)
-    if not 0.05 <= fraction <= 1.0:
-        raise ValueError(f"fraction: expected a number from 0.05 to 1, got {fraction!r:.50}")
+        for other in flights[:k]:
+            time, rows, others = np.intersect1d(log.time, other.time, return_indices=True)
+            if len(time) > 1 and np.array_equal(log.body_rates[rows], other.body_rates[others]):
+                raise ValueError(
+                    f"logs: expected each row once, got {log.path} twice from {time[0]:.4g} to "
+                    f"{time[-1]:.4g} s; remove one, or read sections that do not overlap"
+                )
+    return flights
 
 
 def _check_finite(log: Flight) -> None:
@@ -316,11 +328,12 @@ def _by_block(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> tuple[
 
 
 def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
-    kinds: dict[str, list[tuple[Array, int]]] = {}
+    kinds: dict[str, list[tuple[Array, int, float]]] = {}
     windows = [piece for log in problem.logs for piece in log.pieces]
     for piece, (residuals, _) in zip(windows, pieces, strict=True):
         kind = type(piece).__name__.lower()
-        kinds.setdefault(kind, []).append((residuals, piece.series_length))
+        part = (residuals, piece.series_length, piece.windows.overlap)
+        kinds.setdefault(kind, []).append(part)
     return [whiteness_of(kind, parts) for kind, parts in kinds.items()]
 
 

@@ -56,6 +56,12 @@ class Windows:
     """H, rows after each start."""
 
     @property
+    def overlap(self) -> float:
+        """In how many windows a row is; at least 1."""
+        apart = float(np.median(np.diff(self.starts))) if len(self.starts) > 1 else np.inf
+        return max(1.0, self.samples / apart)
+
+    @property
     def rows(self) -> NDArray[np.intp]:
         """(W, H) rows of the samples that are predicted."""
         return np.asarray(self.starts[:, np.newaxis] + np.arange(1, self.samples + 1))

@@ -38,7 +38,8 @@ def allan_figure(noise: ImuNoise) -> Figure:
         axes.grid(alpha=0.3, which="both")
         axes.legend(fontsize=8)
     seconds = noise.flight.time[-1] - noise.flight.time[0]
-    figure.suptitle(f"{noise.flight.path.name}, {seconds:.1f} s at rest")
+    # a name may contain $
+    figure.suptitle(f"{noise.flight.path.name}, {seconds:.1f} s at rest", parse_math=False)
     return figure
 
 
@@ -73,8 +74,16 @@ def replay_figure(predictions: Sequence[Prediction]) -> Figure:
     """Measured and predicted signals, and the growth of the errors.
 
     predictions: of one log at every sample ahead; the second, if any, with measured attitude.
+
+    Raises ValueError for fewer horizons.
     """
     first = predictions[0]
+    period = float(first.flight.time[1] - first.flight.time[0])
+    if not np.allclose(np.diff(first.horizons, prepend=0.0), period):
+        raise ValueError(
+            f"predictions: expected horizons at every sample ahead, {period:g} s apart, got "
+            f"{len(first.horizons)} up to {first.horizons[-1]:g} s"
+        )
     quantities = [q for q in UNITS if q in first.errors and q != "attitude"]
     figure = new_figure(14, 3.0 * max(len(quantities), 2))
     grid = figure.add_gridspec(len(quantities), 3)
@@ -87,7 +96,8 @@ def replay_figure(predictions: Sequence[Prediction]) -> Figure:
             HORIZONS[0] if of_rates else HORIZONS[-1],
         )
         _growth(figure.add_subplot(grid[row, 2]), predictions, quantity)
-    figure.suptitle(f"{first.flight.path.name}, predicted by the vehicle {first.vehicle.name!r}")
+    title = f"{first.flight.path.name}, predicted by the vehicle {first.vehicle.name!r}"
+    figure.suptitle(title, parse_math=False)
     return figure
 
 

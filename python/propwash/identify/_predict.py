@@ -106,7 +106,8 @@ def predict(
     vehicle: a name, a file, parameters; the result of `fit_vehicle`, which adds the accelerometer's
         bias and what batteries have in common; or that of `calibrate` for this log, which adds its
         trims and battery.
-    log: from `read_log`. One without poses gets velocity and attitude from an observer
+    log: from `read_log`, or the flight of a `LogEstimate`. One without poses gets velocity and
+        attitude from an observer
         (`with_observed_motion`), if the vehicle has rotor drag.
     starts: (S,) s, of the log; None for every `every` [s] in the air.
     horizons: (H,) s, after each start.
@@ -114,7 +115,8 @@ def predict(
         that the errors are those of the forces.
     threads: as for `Fleet`.
 
-    Raises ValueError for a log that cannot be used, for starts and horizons outside it and for
+    Raises ValueError for a log that cannot be used, a calibration of another one, for starts and
+    horizons outside it and for
     "measured" without a recorded attitude, TypeError for another type of log, ParameterError for an
     invalid vehicle.
     """
@@ -129,11 +131,17 @@ def predict(
     fitted = vehicle if isinstance(vehicle, Identified | LogEstimate) else None
     if isinstance(vehicle, Identified | LogEstimate):
         vehicle = vehicle.vehicle
+    if isinstance(fitted, LogEstimate) and fitted.flight.path.name != log.path.name:
+        raise ValueError(
+            f"vehicle: expected the calibration of {log.path}, got that of {fitted.flight.path}; "
+            f"calibrate on this log, or use `.vehicle` for the trims without the battery"
+        )
     parameters = vehicles.load(vehicle)
     grid = gridded(log, parameters, _SHORTEST)
     ahead = _checked_horizons(horizons, grid)
     rows = _start_rows(starts, every, grid, int(ahead[-1]))
-    flight, voltage = _prepared(grid, parameters, fitted)
+    has_bias = not (isinstance(fitted, LogEstimate) and log is fitted.flight)
+    flight, voltage = _prepared(grid, parameters, fitted, has_bias)
     windows = Windows(flight, grid.period, rows, int(ahead[-1]))
     flown = fly(windows, Flyer(parameters, voltage), attitude == "measured", threads)
     force = accelerometer_low_pass(
@@ -161,13 +169,16 @@ def predict(
 
 
 def _prepared(
-    grid: Grid, vehicle: VehicleParameters, fitted: Identified | LogEstimate | None
+    grid: Grid,
+    vehicle: VehicleParameters,
+    fitted: Identified | LogEstimate | None,
+    has_bias: bool,
 ) -> tuple[Flight, Array | None]:
     """Returns the flight without bias and with velocity and attitude, and its voltage."""
     flight = grid.flight
     bias: AccelerometerBias | None = None
     if fitted is not None:
-        bias = fitted.bias
+        bias = fitted.bias if has_bias else None
     elif not flight.has_pose:
         bias = fit_bias([(flight, grid.rows)], vehicle)
     flight = with_observed_motion(without_bias(flight, bias), vehicle)
@@ -182,12 +193,9 @@ def _prepared(
 def _checked_horizons(horizons: ArrayLike, grid: Grid) -> NDArray[np.intp]:
     """Returns the horizons in rows of the grid, increasing."""
     seconds = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
-    longest = (len(grid.flight.time) - 2) * grid.period
-    if not (
-        seconds.ndim == 1
-        and seconds.size
-        and np.all((seconds >= 0.5 * grid.period) & (seconds <= longest))
-    ):
+    longest = (len(grid.flight.time) - 1) * grid.period
+    inside = (seconds >= 0.5 * grid.period) & (seconds <= longest + 1e-9)
+    if not (seconds.ndim == 1 and seconds.size and inside.all()):
         raise ValueError(
             f"horizons: expected seconds from {grid.period:g}, a sample of {grid.flight.path}, to "
             f"{longest:.4g}, got {shown(horizons)}"

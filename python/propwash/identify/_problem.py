@@ -20,6 +20,7 @@ from propwash.identify import _parameters as free_parameters
 from propwash.identify._airborne import check_voltage, flying_rows
 from propwash.identify._bias import AccelerometerBias
 from propwash.identify._log_battery import Battery, hover_load
+from propwash.identify._motor_order import check_motor_order
 from propwash.identify._open_loop import Flyer, fly
 from propwash.identify._parameters import BALANCES, FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, Torques
@@ -117,6 +118,7 @@ def gridded(flight: Flight, vehicle: VehicleParameters, least: float = 2.0) -> G
     grid = flight.resampled(period)
     rows = flying_rows(grid, period, least)
     check_voltage(grid, rows, vehicle.battery.nominal_voltage)
+    check_motor_order(grid, period, rows, vehicle)
     return Grid(grid, period, rows)
 
 

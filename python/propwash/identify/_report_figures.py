@@ -6,13 +6,11 @@ They contain no names of files or vehicles, in which matplotlib would interpret 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.identify._bias import AccelerometerBias
 from propwash.identify._estimates import Estimate, LogEstimate
 from propwash.identify._plots import traces
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, predict
@@ -157,14 +155,12 @@ def _predicted(
     samples = max(1, round(horizon / period))
     first, last = estimate.seconds
     usable = last - first - samples * period
-    # the flight has no bias any more
-    unbiased = replace(estimate, bias=AccelerometerBias(np.zeros(3), np.zeros(3)))
     starts = first + _EVERY * np.arange(max(1, int(usable / _EVERY)))
-    errors = predict(unbiased, flight, starts, samples * period, attitude)
+    errors = predict(estimate, flight, starts, samples * period, attitude)
     windows = max(1, min(_WINDOWS[horizon], int(usable / horizon)))
     start = first + 0.5 * max(0.0, usable - windows * horizon)
     starts = start + horizon * np.arange(windows)
-    shown = predict(unbiased, flight, starts, period * np.arange(1, samples + 1), attitude)
+    shown = predict(estimate, flight, starts, period * np.arange(1, samples + 1), attitude)
     for quantity in quantities:
         yield quantity, shown, errors.errors[quantity][:, -1]
 

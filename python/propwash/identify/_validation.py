@@ -14,7 +14,7 @@ from propwash.identify._estimates import Identified, LogEstimate
 from propwash.identify._parameters import THRUST
 from propwash.identify._pieces import Noise
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, distance, measured_at, predict
-from propwash.identify._problem import Scatter, gridded, unidentifiable
+from propwash.identify._problem import Grid, Scatter, gridded, unidentifiable
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -151,6 +151,28 @@ def papers_model(guess: VehicleParameters) -> VehicleParameters:
     )
 
 
+def _starts(grid: Grid, fitted: Grid, horizons: Sequence[float]) -> Array:
+    """Returns the starts of windows after the rows that are fitted. Raises ValueError for none."""
+    if len(horizons) == 0:
+        raise ValueError("horizons: expected at least one")
+    time = grid.flight.time
+    first, last = float(time[fitted.rows[1] - 1]), float(time[grid.rows[1] - 1])
+    starts = np.arange(first, last - horizons[-1], 0.1)
+    if not len(starts):
+        raise ValueError(
+            f"{grid.flight.path}: expected more than {horizons[-1]:g} s in the air after the part "
+            f"that is fitted, got {last - first:.3g} s; use a longer flight or shorter horizons"
+        )
+    return starts
+
+
+def _first(grid: Grid, seconds: float, horizons: Sequence[float]) -> tuple[float, Array]:
+    """Returns the time of the calibration [s] and the starts of windows after it."""
+    flown = (grid.rows[1] - grid.rows[0]) * grid.period
+    first = max(_SHORTEST, min(seconds, _CALIBRATED * flown))
+    return first, _starts(grid, grid.first(seconds=first), horizons)
+
+
 def leave_one_out(
     logs: Sequence[Flight],
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
@@ -174,28 +196,26 @@ def leave_one_out(
     horizons: s, increasing.
     progress: is called with a message before each fit.
 
-    Raises ValueError for fewer than two logs, and the exceptions of `identify.fit_vehicle`.
+    Raises ValueError for fewer than two logs and for one that is too short, and the exceptions of
+    `identify.fit_vehicle`.
     """
+    logs = _fit.checked(logs)
     if len(logs) < 2:
         raise ValueError(f"logs: expected at least two to leave one out, got {len(logs)}")
     start = vehicles.load(guess)
     names = _stems(logs)
     collected = _Collected(horizons)
-    for k, log in enumerate(logs):
+    parts = [_first(gridded(log, start), seconds, horizons) for log in logs]
+    for k, (log, (first, starts)) in enumerate(zip(logs, parts, strict=True)):
         progress(f"{names[k]}: fitting the other {len(logs) - 1}")
         rest = [*logs[:k], *logs[k + 1 :]]
         found = _fit.fit_vehicle(
             rest, start, parameters=parameters, noise=noise, scatter=scatter, threads=threads
         )
         papers = _fit_papers(rest, start, noise, scatter, threads)
-        rows = gridded(log, start)
-        flown = (rows.rows[1] - rows.rows[0]) * rows.period
-        first = max(_SHORTEST, min(seconds, _CALIBRATED * flown))
         calibrated = _fit.calibrate(
             found, log, first, noise=noise, scatter=scatter, threads=threads
         )
-        last = float(rows.flight.time[rows.rows[1] - 1]) - horizons[-1]
-        starts = np.arange(calibrated.seconds[1], last, 0.1)
         models: dict[str, VehicleParameters | Identified | LogEstimate] = {
             "fitted": found,
             "calibrated": calibrated,
@@ -221,7 +241,7 @@ def _fit_papers(
 
 
 def hold_out(
-    logs: Sequence[Flight],
+    logs: Flight | Sequence[Flight],
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
     fraction: float = 0.6,
     threads: int = 0,
@@ -235,13 +255,18 @@ def hold_out(
 
     guess, threads, parameters, noise, scatter: as for `identify.fit_vehicle`. horizons: s.
 
-    Raises ValueError for an invalid fraction, and the exceptions of `identify.fit_vehicle`.
+    Raises ValueError for an invalid fraction and for a log that is too short, and the exceptions of
+    `identify.fit_vehicle`.
     """
     if not 0.05 <= fraction <= 0.95:
         raise ValueError(f"fraction: expected a number from 0.05 to 0.95, got {fraction!r:.50}")
+    logs = _fit.checked(logs)
+    start = vehicles.load(guess)
+    grids = [gridded(log, start) for log in logs]
+    starts = [_starts(grid, grid.first(fraction), horizons) for grid in grids]
     found = _fit.fit_vehicle(
         logs,
-        guess,
+        start,
         parameters=parameters,
         fraction=fraction,
         noise=noise,
@@ -249,12 +274,9 @@ def hold_out(
         threads=threads,
     )
     collected = _Collected(horizons)
-    for name, log, estimate in zip(_stems(logs), logs, found.logs, strict=True):
-        grid = gridded(log, estimate.vehicle)
-        time = grid.flight.time
-        last = float(time[grid.rows[1] - 1]) - horizons[-1]
-        starts = np.arange(time[grid.first(fraction).rows[1]], last, 0.1)
-        _predict_all(collected, name, log, starts, horizons, {"fitted": estimate}, threads)
+    names = _stems(logs)
+    for name, log, after, estimate in zip(names, logs, starts, found.logs, strict=True):
+        _predict_all(collected, name, log, after, horizons, {"fitted": estimate}, threads)
     return collected.scores()
 
 

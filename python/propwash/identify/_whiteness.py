@@ -55,14 +55,18 @@ class Whiteness:
         return [f"far above the assumed noise: {advice}"] if self.rms > _HIGH_RMS else []
 
 
-def whiteness_of(kind: str, parts: Sequence[tuple[Array, int]]) -> Whiteness:
+def whiteness_of(kind: str, parts: Sequence[tuple[Array, int, float]]) -> Whiteness:
     """Tests whitened residuals.
 
-    parts: residuals (W, M) of windows, which are series of a number of samples one after another.
+    parts: residuals (W, M) of windows, which are series of a number of samples one after another,
+        that number, and in how many windows each row of the log is.
     """
-    series = [residuals.reshape(len(residuals), -1, length) for residuals, length in parts]
-    values = np.concatenate([residuals.ravel() for residuals, _ in parts])
-    lags = range(1, min(_MAX_LAG + 1, max(length for _, length in parts)))
+    series = [
+        (residuals.reshape(len(residuals), -1, length), overlap)
+        for residuals, length, overlap in parts
+    ]
+    values = np.concatenate([residuals.ravel() for residuals, _, _ in parts])
+    lags = range(1, min(_MAX_LAG + 1, max(length for _, length, _ in parts)))
     correlations, bounds = zip(*(_autocorrelation(series, lag) for lag in lags), strict=True)
     return Whiteness(
         kind,
@@ -74,13 +78,15 @@ def whiteness_of(kind: str, parts: Sequence[tuple[Array, int]]) -> Whiteness:
     )
 
 
-def _autocorrelation(series: Sequence[Array], lag: int) -> tuple[float, float]:
-    """Returns the autocorrelation along the last axes, and its bound for white residuals."""
-    product = power = 0.0
-    pairs = 0
-    for one in series:
+def _autocorrelation(series: Sequence[tuple[Array, float]], lag: int) -> tuple[float, float]:
+    """Returns the autocorrelation along the last axes, and its bound for white residuals.
+
+    Windows that share rows are not independent and count accordingly less.
+    """
+    product = power = pairs = 0.0
+    for one, overlap in series:
         late, early = one[..., lag:], one[..., :-lag]
         product += float(np.sum(late * early))
         power += float(np.sum(0.5 * (late**2 + early**2)))
-        pairs += late.size
+        pairs += late.size / overlap
     return product / power, float(1.96 / np.sqrt(pairs))
