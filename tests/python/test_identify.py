@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import propwash as pw
 import pytest
 from identify_flight import (
     NOISE,
-    PERIOD,
     clean_flight,
     duty_at,
     noisy,
     simulated_flight,
-    speeds_at,
     true_vehicle,
 )
 from msgspec import structs
-from propwash import identify, logs
-from propwash.cli import identify as _identify_command
-from propwash.identify._bias import fit_bias
+from propwash import identify
 from propwash.identify._parameters import FLOW, FORCES, catalogue, changed
-from propwash.identify._problem import gridded
 from propwash.logs._observer import with_observed_motion
 from propwash.vehicle.multicopter import Array
 from scipy.stats import chi2
 
 SIGMAS = 4.0
 """Bound of the errors; one of 17 normal errors exceeds it in one of a thousand flights."""
-
-
-def _recorded(pattern: str) -> list[Path]:
-    folders = [folder for folder in logs.flight_folders() if folder.is_dir()]
-    files = sorted(file for folder in folders[:1] for file in folder.glob(pattern))
-    if not files:
-        pytest.skip("neither $PROPWASH_FLIGHTS nor ../shared/flights has a recorded flight")
-    return files
 
 
 @pytest.fixture(scope="module")
@@ -197,117 +182,6 @@ def test_standard_errors_include_the_scatter_between_flights(
         assert tilt.standard_error == pytest.approx(expected, rel=0.1)
 
 
-def _trimmed(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
-    catalogued = catalogue(vehicle)
-    names = ("balance_roll", "balance_pitch", "tilt_x", "tilt_y")
-    trims = [replace(catalogued[name], spread=1.0) for name in names]
-    return changed(vehicle, trims, [0.02, -0.03, 0.004, -0.003])
-
-
-@pytest.mark.parametrize("synchronous", [True, False])
-def test_calibration_finds_the_trims_of_a_flight(synchronous: bool) -> None:
-    """Of a flight of a vehicle with other trims; the prediction of its rest gets better."""
-    truth = true_vehicle()
-    flown = clean_flight(9.0, np.random.default_rng(5), _trimmed(truth))
-    assert flown.voltage is not None
-    flown = replace(flown, voltage=flown.voltage / 1.005, synchronous=synchronous)
-    log = noisy(flown, np.random.default_rng(6))
-    found = identify.calibrate(truth, log, 5.0, noise=NOISE, threads=1)
-    trims = {trim.name: trim for trim in found.trims}
-    for name, expected in (
-        ("balance_roll", 0.02),
-        ("balance_pitch", -0.03),
-        ("tilt_x", 0.004),
-        ("tilt_y", -0.003),
-    ):
-        assert abs(trims[name].value - expected) < SIGMAS * trims[name].standard_error, name
-        assert trims[name].standard_error < 0.5 * abs(expected), name
-    assert found.battery is not None
-    assert found.battery.offset == pytest.approx(0.005, abs=0.002)
-    assert all(trim.name in found.table() for trim in found.trims)
-    starts = np.arange(found.seconds[1], 7.5, 0.1)
-    for quantity, horizon in (("position", 1.0), ("attitude", 0.25)):
-        attitude: Literal["measured"] | None = "measured" if quantity == "position" else None
-        before, after = (
-            np.median(
-                identify.predict(vehicle, log, starts, horizon, attitude).error(quantity, horizon)
-            )
-            for vehicle in (truth, found)
-        )
-        assert after < 0.4 * before, quantity
-
-
-def test_the_battery_is_carried_beyond_the_calibration() -> None:
-    """A log without voltage, whose battery is at 94 % and loses 1 % in 10 s at first."""
-    truth = true_vehicle()
-    flown = clean_flight(9.0, np.random.default_rng(7))
-    assert flown.voltage is not None
-    nominal = truth.battery.nominal_voltage
-    battery = identify.Battery(nominal, 0.0, 0.06, -0.01)
-    effective = battery.voltage(replace(flown, voltage=None), PERIOD, 0.5)[0]
-    # the duty cycles that give the same speeds at the lower voltage
-    duty = duty_at(truth, speeds_at(truth, flown.duty) * (nominal / effective)[:, np.newaxis])
-    log = noisy(replace(flown, duty=duty, voltage=None), np.random.default_rng(8))
-    found = identify.calibrate(truth, log, 5.0, noise=NOISE, threads=1)
-    assert found.battery is not None
-    expected = effective / nominal
-    carried = found.battery.voltage(log, PERIOD, found.seconds[0])[0] / nominal
-    assert np.abs(carried - expected)[log.time > 5.0].max() < 0.01
-
-
-def test_the_bias_of_the_accelerometer_is_estimated(simulated: identify.FlightLog) -> None:
-    """From a log with poses to the scatter of mountings; without, from a prior of the velocity."""
-    bias = np.array([0.2, -0.1, 0.05])
-    log = replace(simulated, specific_force=simulated.specific_force + bias)
-    grid = gridded(log, true_vehicle())
-    found = fit_bias([(grid.flight, grid.rows)], true_vehicle())
-    assert np.all(np.abs(found.value - bias) < 2.0 * found.standard_error)
-    assert np.all(found.standard_error < 0.06)
-    blind = replace(grid.flight, position=None, velocity=None, attitude=None)
-    guessed = fit_bias([(blind, grid.rows)], true_vehicle())
-    assert np.all(np.abs(guessed.value - bias) < 2.0 * guessed.standard_error)
-    assert guessed.value[2] == 0.0
-    assert guessed.standard_error[2] == pytest.approx(0.3)
-
-
-def test_recorded_flights_predict_others() -> None:
-    logs = [
-        identify.read_log(path)
-        for path in _recorded("nanobench_B2_*.csv") + _recorded("*_B8_*.csv")
-    ]
-    messages: list[str] = []
-    scores = identify.leave_one_out(
-        [log.cut(2.0, 18.0) for log in logs], "crazyflie", threads=1, progress=messages.append
-    )
-    assert len(messages) == 2
-    at = {(s.model, s.quantity, s.horizon): s.median for s in scores}
-    for model in ("fitted", "calibrated"):
-        assert at[model, "position, measured attitude", 0.5] < 0.030
-        assert at[model, "position, measured attitude", 1.0] < 0.12
-        assert at[model, "velocity, measured attitude", 1.0] < 0.19
-        assert at[model, "vertical specific force, measured attitude", 0.5] < 0.36
-    position = {m: at[m, "position, measured attitude", 1.0] for m in ("fitted", "papers' model")}
-    assert position["fitted"] < position["papers' model"]
-    assert position["fitted"] < 0.3 * at["constant velocity", "position, measured attitude", 1.0]
-    assert at["calibrated", "attitude", 0.25] < 14.0
-
-
-def test_the_start_of_a_recorded_flight_predicts_the_rest() -> None:
-    """The log has no voltage and no pose, so battery and velocity are estimated."""
-    log = identify.read_log(_recorded("onboard_log15a.csv")[0]).cut(10.5, 25.5)
-    scores = identify.hold_out([log], "crazyflie", threads=1, horizons=(0.05, 0.1))
-    at = {(s.quantity, s.horizon): s.median for s in scores if s.model == "fitted"}
-    assert at["body rates", 0.05] < 0.60
-    assert at["body rates", 0.1] < 1.05
-    assert at["vertical specific force", 0.1] < 0.36
-
-
-def test_the_noise_of_a_recorded_imu_is_identified() -> None:
-    noise = identify.fit_imu(identify.read_log(_recorded("onboard_log16a.csv")[0])).parameters()
-    assert noise["gyroscope_noise_density"] == pytest.approx(1.5e-4, rel=0.2)
-    assert noise["accelerometer_noise_density"] == pytest.approx(1.3e-3, rel=0.2)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -422,127 +296,3 @@ def test_scores_are_shown(found: identify.Identified) -> None:
     assert len(identify.errors_figure([score]).axes) == 1
     assert "body rates" in identify.score_table([score])
     assert score.median == pytest.approx(0.5)
-
-
-def _run(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser()
-    _identify_command.add_parser(parser.add_subparsers())
-    options = parser.parse_args(["identify", *arguments])
-    options.run(options)
-
-
-def test_the_command_identifies_a_segment_of_a_log(
-    simulated: identify.FlightLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = _write_log(tmp_path, simulated)
-    out = tmp_path / "mine.toml"
-    mapping = ["--columns", str(tmp_path / "columns.toml")]
-    _run([f"{log}@:6", "--out", str(out), *mapping, "--parameters", "thrust", "--threads", "1"])
-    text = capsys.readouterr().out
-    assert "thrust" in text
-    assert "std. error" in text
-    truth = catalogue(true_vehicle())["thrust"].read(true_vehicle())
-    read = pw.vehicles.load(out).rotors[0].thrust_coefficient
-    assert read == pytest.approx(truth, rel=0.1)
-
-
-def test_an_unusable_log_leaves_no_output_file(
-    simulated: identify.FlightLog, tmp_path: Path
-) -> None:
-    log = _write_log(tmp_path, simulated.cut(stop=1.5))
-    out = tmp_path / "mine.toml"
-    out.write_text("kept")
-    mapping = ["--columns", str(tmp_path / "columns.toml")]
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="at least 2 s in the air"):
-        _run([str(log), "--out", str(out), *mapping])
-    with pytest.raises(ValueError, match=r"\.toml"):
-        _run([str(log), "--out", str(tmp_path / "mine.png"), *mapping])
-    assert sorted(tmp_path.iterdir()) == before
-    assert out.read_text() == "kept"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["no_such.csv@1:2"], r"no flight log 'no_such\.csv'"),
-        (["LOG@5"], r"expected LOG@FROM:TO, seconds from the first row of the log, got '5'"),
-        (["LOG@.:3"], r"expected LOG@FROM:TO"),
-        (["LOG@-1:3"], r"expected LOG@FROM:TO"),
-        (["LOG@5:3"], r"LOG@FROM:TO with FROM below TO, got 5 and 3 s"),
-        (["LOG@5:5"], r"LOG@FROM:TO with FROM below TO, got 5 and 5 s"),
-        (["LOG@90:"], r"expected rows between 90 and inf s"),
-        (["LOG", "--parameters", "thrust, thurst"], r"'thurst' is none of thrust"),
-        (["LOG", "--out", "FOLDER/none/mine.toml"], r"expected a file in a folder that exists"),
-        (["LOG", "--out", "FOLDER"], r"expected a file in a folder that exists"),
-        (["LOG", "--imu", "--validate"], r"--imu: expected no --validate"),
-        (["LOG", "--imu", "--parameters", "thrust"], r"--imu: expected no --para"),
-        (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: expected no --vehi"),
-        (["LOG", "LOG", "--imu"], r"--imu: expected one log, got 2"),
-        (["LOG", "--imu", "--out", "FOLDER/mine.toml"], r"expected the name of a plot, \.png"),
-        (["LOG", "--columns", "FOLDER/none.toml"], r"none\.toml"),
-    ],
-)
-def test_the_command_checks_arguments_before_the_fit(
-    log_file: Path, arguments: list[str], message: str
-) -> None:
-    folder = log_file.parent
-    before = sorted(folder.iterdir())
-    known = [] if "--columns" in arguments else ["--columns", str(folder / "columns.toml")]
-    named = [a.replace("LOG", str(log_file)).replace("FOLDER", str(folder)) for a in arguments]
-    with pytest.raises((ValueError, OSError), match=message):
-        _run([*named, *known])
-    assert sorted(folder.iterdir()) == before
-
-
-@pytest.mark.parametrize(("logs", "fits"), [(["one.csv"], 2), (["one.csv", "two.csv"], 5)])
-def test_validation_uses_the_selected_parameters(
-    simulated: identify.FlightLog,
-    found: identify.Identified,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    logs: list[str],
-    fits: int,
-) -> None:
-    fitted: list[list[str]] = []
-
-    def fit(*_: Any, parameters: list[str], **__: Any) -> identify.Identified:
-        fitted.append(parameters)
-        return found
-
-    def read(path: str, *_: Any, **__: Any) -> identify.FlightLog:
-        rates = simulated.body_rates + 1e-9 * (path == "two.csv")
-        return replace(simulated, body_rates=rates)
-
-    monkeypatch.setattr("propwash.logs.read_log", read)
-    monkeypatch.setattr(identify, "fit_vehicle", fit)
-    monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
-    monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
-    out = ["--out", str(tmp_path / "mine.toml")]
-    _run([*logs, "--validate", "--parameters", "thrust,delay", "--threads", "1", *out])
-    assert len(fitted) == fits
-    papers = [names for names in fitted if "torque" in names]
-    assert len(papers) == (2 if len(logs) > 1 else 0)
-    assert [names for names in fitted if names not in papers] == [["thrust", "delay"]] * (
-        fits - len(papers)
-    )
-
-
-@pytest.fixture(scope="module")
-def log_file(simulated: identify.FlightLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _write_log(tmp_path_factory.mktemp("logs"), simulated)
-
-
-def _write_log(folder: Path, log: identify.FlightLog) -> Path:
-    names = {
-        "body_rates": ["p", "q", "r"],
-        "specific_force": ["ax", "ay", "az"],
-        "motors": ["m1", "m2", "m3", "m4"],
-    }
-    lines = ['time = "t"', *(f"{key} = {list(value)}" for key, value in names.items())]
-    (folder / "columns.toml").write_text("\n".join(lines).replace("'", '"'))
-    table = np.column_stack([log.time, log.body_rates, log.specific_force, log.duty])
-    header = ",".join(["t", *(name for value in names.values() for name in value)])
-    path = folder / "log.csv"
-    np.savetxt(path, table, "%.9g", ",", header=header, comments="")
-    return path
