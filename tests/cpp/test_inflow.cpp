@@ -87,7 +87,7 @@ TEST_CASE("the terms are the expansion of blade element and momentum theory", "[
     CHECK(error(0.0, 0.2 * induced) < 0.01 * hover);
     CHECK(error(0.0, 0.2 * induced) / error(0.0, 0.1 * induced) == Approx(16.0).epsilon(0.05));
     // within 5 % of the thrust in hover up to half the induced velocity
-    for (const double share : {-0.5, 0.5}) CHECK(error(share * induced, 0.0) < 0.05 * hover);
+    for (const double fraction : {-0.5, 0.5}) CHECK(error(fraction * induced, 0.0) < 0.05 * hover);
     CHECK(error(0.0, 0.5 * induced) < 0.05 * hover);
   }
 }

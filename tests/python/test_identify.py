@@ -128,7 +128,7 @@ def test_the_vehicle_file_can_be_read_and_contains_standard_errors(
     assert all(e.name in table for e in found.estimates)
 
 
-def test_parameters_that_a_log_cannot_tell_are_refused(simulated: identify.FlightLog) -> None:
+def test_parameters_that_logs_do_not_identify_are_refused(simulated: identify.FlightLog) -> None:
     """Torques are not identifiable from commands on another clock; by default they are not free."""
     unsynchronised = replace(simulated, synchronous=False)
     fit = identify.fit_vehicle(unsynchronised, "crazyflie", noise=NOISE, threads=1)

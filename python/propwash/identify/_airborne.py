@@ -21,11 +21,11 @@ _MIN_ROTATION_RATE = 0.2
 _RATE_RATIOS = (0.3, 3.0)
 
 
-def flying_rows(grid: Flight, period: float, least: float = 2.0) -> tuple[int, int]:
+def flying_rows(grid: Flight, period: float, min_seconds: float = 2.0) -> tuple[int, int]:
     """Returns the first row and the one after the last of the longest time in the air.
 
-    Raises ValueError if that is shorter than `least` [s], steps exceed 0.05 s, or specific force or
-    body rates are implausible, as with wrong units or axes.
+    Raises ValueError if that is shorter than `min_seconds`, steps exceed 0.05 s, or specific force
+    or body rates are implausible, as with wrong units or axes.
     """
     if period > _MAX_STEP:
         raise ValueError(
@@ -47,9 +47,9 @@ def flying_rows(grid: Flight, period: float, least: float = 2.0) -> tuple[int, i
         first += round(_OBSERVER_SETTLING / period)
         last -= round(_LANDING / period)
     seconds = (last - first) * period
-    if seconds < least:
+    if seconds < min_seconds:
         raise ValueError(
-            f"{grid.path}: expected at least {least:g} s in the air (a mean duty cycle above "
+            f"{grid.path}: expected at least {min_seconds:g} s in the air (a mean duty cycle above "
             f"{_MEAN_DUTY:.0%}"
             + ("" if grid.position is None else f", {_MIN_HEIGHT:g} m above the ground")
             + f"), got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s; "

@@ -167,9 +167,9 @@ class _Problem:
 
     def __init__(self, log: Flight, guess: VehicleParameters) -> None:
         self._guess = guess
-        given = guess.battery
+        circuit = guess.battery
         self.names = [_CHARGE]
-        self.names += [n for n in _SPREADS if n != _CHARGE and getattr(given, n) > 0.0]
+        self.names += [n for n in _SPREADS if n != _CHARGE and getattr(circuit, n) > 0.0]
         period = log.period
         grid = log.resampled(period)
         # without a voltage, the speeds are those at the nominal voltage

@@ -12,14 +12,14 @@ from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
-_MOST_ROTORS = 6
+_MAX_ROTORS = 6
 _INTERVAL = 0.02
 """s, half the time over which the angular acceleration is measured."""
 _TREND = 0.5
 """s, of the moving average that is removed: constant torques and drag."""
 _MARGIN = 0.3
 """Sum of the correlations in roll and pitch by which another order must be better."""
-_LEAST = 0.6
+_MIN_SCORE = 0.6
 """The sum that another order must have: a flight without rotation shows none."""
 
 
@@ -33,7 +33,7 @@ def check_motor_order(
     """
     rotors = len(vehicle.rotors)
     step = max(1, round(_INTERVAL / period))
-    if rotors > _MOST_ROTORS or rows[1] - rows[0] < 6 * step:
+    if rotors > _MAX_ROTORS or rows[1] - rows[0] < 6 * step:
         return
     rates = grid.body_rates[rows[0] : rows[1], :2]
     squares = _lagged(grid.duty[rows[0] : rows[1]], period, vehicle) ** 2
@@ -51,15 +51,15 @@ def check_motor_order(
         variance = np.einsum("ki,ij,kj->k", lever, square, lever) * power
         return float(np.sum(np.sum(lever * cross, axis=1) / np.sqrt(np.maximum(variance, 1e-30))))
 
-    given = tuple(range(rotors))
-    best = max(permutations(given), key=score)
-    if score(best) > max(_LEAST, score(given) + _MARGIN):
+    current = tuple(range(rotors))
+    best = max(permutations(current), key=score)
+    if score(best) > max(_MIN_SCORE, score(current) + _MARGIN):
         names = ", ".join(f"{rotor + 1}" for rotor in best)
         raise ValueError(
             f"{grid.path}: expected motors in the order of the rotors of vehicle "
             f"{vehicle.name!r}, the rotation shows that they drive rotors {names} (correlation in "
-            f"roll and pitch {0.5 * score(best):.2f} instead of {0.5 * score(given):.2f}); map the "
-            f"motors in the order of the rotors"
+            f"roll and pitch {0.5 * score(best):.2f} instead of {0.5 * score(current):.2f}); map "
+            f"the motors in the order of the rotors"
         )
 
 

@@ -100,11 +100,11 @@ def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
     check_order(flight, vehicle)
 
 
-def gridded(flight: Flight, vehicle: VehicleParameters, least: float = 2.0) -> Grid:
+def gridded(flight: Flight, vehicle: VehicleParameters, min_seconds: float = 2.0) -> Grid:
     """Interpolates a log on a uniform grid: 2 ms for logs of 330 Hz or more.
 
-    Raises ValueError for a log that cannot be of a flight of the vehicle, of `least` [s] in the
-    air.
+    Raises ValueError for a log that cannot be of a flight of the vehicle with `min_seconds` in
+    the air.
     """
     check_motors(flight, vehicle)
     if not any(usable(flight)):
@@ -116,7 +116,7 @@ def gridded(flight: Flight, vehicle: VehicleParameters, least: float = 2.0) -> G
         )
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
     grid = flight.resampled(period)
-    rows = flying_rows(grid, period, least)
+    rows = flying_rows(grid, period, min_seconds)
     check_voltage(grid, rows, vehicle.battery.nominal_voltage)
     check_motor_order(grid, period, rows, vehicle)
     return Grid(grid, period, rows)

@@ -85,8 +85,8 @@ def _autocorrelation(series: Sequence[tuple[Array, float]], lag: int) -> tuple[f
     """
     product = power = pairs = 0.0
     for one, overlap in series:
-        late, early = one[..., lag:], one[..., :-lag]
-        product += float(np.sum(late * early))
-        power += float(np.sum(0.5 * (late**2 + early**2)))
-        pairs += late.size / overlap
+        later, earlier = one[..., lag:], one[..., :-lag]
+        product += float(np.sum(later * earlier))
+        power += float(np.sum(0.5 * (later**2 + earlier**2)))
+        pairs += later.size / overlap
     return product / power, float(1.96 / np.sqrt(pairs))
