@@ -16,6 +16,20 @@ bounds.
 
 from __future__ import annotations
 
+from propwash.race._by_sensors import Estimates, EstimationErrors
+from propwash.race._interface import (
+    Briefing,
+    Estimate,
+    Image,
+    Pilot,
+    PilotMaker,
+    Range,
+    Readings,
+    SensorSuite,
+    Sighting,
+    mounted_camera,
+)
+from propwash.race._pilot import SensorPilot
 from propwash.race._race import (
     COLLISION_RADIUS,
     PERIOD,

@@ -1,4 +1,4 @@
-"""Plans the fastest path through points within the limits of a vehicle.
+"""Plans fast paths through points within the limits of a vehicle, from rest or from a motion.
 
 A cubic spline through the points defines the curve. The speed v along it is the maximum for which
 the acceleration stays within a bound a,
@@ -10,12 +10,16 @@ optimal control of robotic manipulators along specified paths", IJRR 4, 1985, fo
 spline of degree 7 through samples at equal time intervals has continuous derivatives up to snap.
 Flatness gives the forces and torques that this motion requires, with drag, gravity and inertia;
 where they exceed the limits, the speed is reduced and the plan repeated.
+
+A planner remembers the reduced speeds. A later plan, through points that have moved a little, starts
+from them, so that one or two rounds suffice.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,22 +30,22 @@ from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
 
 if TYPE_CHECKING:
-    from scipy.interpolate import BSpline
+    from scipy.interpolate import BSpline, CubicSpline
 
 Array = NDArray[np.float64]
 
 TILT = 1.5
 """rad, maximum tilt that the tracking controller may command."""
 LIMITS = Limits(
-    thrust=1.0,
+    thrust=0.9,
     rates=(12.0, 12.0, 8.0),
-    speed=18.0,
+    speed=22.0,
     tilt=TILT - 0.02,
     rotor_thrust_min=0.0,
     vertical_thrust_min=0.22,
 )
 """`vertical_thrust_min` is above 0.2, the minimum that the tracking controller commands."""
-_SPACING = 0.2
+_SPACING = 0.25
 """m, between samples of the speed profile."""
 _KNOTS = 0.5
 """s, knot spacing of the position; less would follow corners of the speed, with higher torque."""
@@ -52,71 +56,204 @@ _PERIOD = 0.01
 """s, sampling period for checking limits."""
 _REACH = 0.3
 """s, duration of the slowed interval around a sample that exceeds the limits."""
+_RECOVERY = 1.03
+"""Factor on the remembered speeds at each later plan; without it they could only decrease."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The motion at which a plan starts, and the curve that it continues."""
+
+    position: Array
+    """(4, 3): position to jerk, world frame, SI."""
+    yaw: Array
+    """(3,): yaw, its rate and its acceleration [rad, s]."""
+    curve: Array
+    """(2, 3): the point of the curve, and its derivative."""
+    ahead: Array
+    """(k,) distances to the points of the last plan that are ahead, in the curve's parameter."""
 
 
 class RacePath(Path):
     """Splines of position and yaw over time; at rest before the start and after the end."""
 
-    def __init__(self, time: Array, position: Array, yaw_time: Array, yaw: Array) -> None:
-        from scipy.interpolate import make_interp_spline
-
-        def spline(t: Array, values: Array, degree: int) -> BSpline:
-            rest = [(k, np.zeros(values.shape[1:])) for k in range(1, (degree + 1) // 2)]
-            return make_interp_spline(t, values, k=degree, bc_type=(rest, rest))
-
-        self._duration = float(time[-1])
-        self._position, self._yaw = spline(time, position, 7), spline(yaw_time, yaw, 5)
+    def __init__(
+        self, position: BSpline, yaw: BSpline, curve: CubicSpline, time: Array, u: Array
+    ) -> None:
+        self._position, self._yaw = position, yaw
+        self._curve, self._time, self._u = curve, time, u
+        end = np.where(curve.x > u[-1], np.inf, 0.0)
+        self.point_times: Array = np.interp(curve.x, u, time) + end
+        """(n,) s, when the path is nearest to the points of the plan; inf beyond its horizon."""
 
     @property
     def duration(self) -> float:
         """s, from the first point to the last."""
-        return self._duration
+        return float(self._time[-1])
 
     def evaluate(self, time: Array) -> tuple[Array, Array]:
         """Returns position to snap, (5, *S, 3), and yaw with two derivatives, (3, *S)."""
-        inside = np.clip(time, 0.0, self._duration)
+        inside = np.clip(time, 0.0, self.duration)
         position = np.stack([self._position(inside, order) for order in range(5)])
         yaw = np.stack([self._yaw(inside, order) for order in range(3)])
         is_outside = inside != time
         position[1:, is_outside], yaw[1:, is_outside] = 0.0, 0.0
         return position, yaw
 
+    def motion(self, time: float) -> Motion:
+        """The motion at a time [s], at which another plan may start."""
+        position, yaw = self.evaluate(np.asarray(time))
+        u = float(np.interp(time, self._time, self._u))
+        curve = np.stack([self._curve(u), self._curve(u, 1)])
+        return Motion(position[:4], yaw, curve, self._curve.x[self._curve.x > u] - u)
 
-def plan(
-    points: Array, vehicle: VehicleParameters, heading: float | None = None, limits: Limits = LIMITS
-) -> RacePath:
-    """Returns a path through the points (n, 3) [m], from rest at the first to rest at the last.
 
-    heading: rad, constant until the path has about this direction; None: always along the path.
+class Planner:
+    """Plans for one vehicle within limits.
+
+    look_ahead: s; the heading is the direction to the point that the path reaches after this time.
     """
-    require_scipy("the race")
-    from scipy.interpolate import CubicSpline
-    from scipy.ndimage import maximum_filter1d
 
-    max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
-    bound = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0)) / vehicle.body.mass
-    chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    curve = CubicSpline(np.concatenate([[0.0], np.cumsum(chords)]), points, bc_type="natural")
-    u = np.linspace(0.0, curve.x[-1], max(3, round(curve.x[-1] / _SPACING)))
-    d1, d2 = curve(u, 1), curve(u, 2)
-    ds_du = np.linalg.norm(d1, axis=1)
-    curvature = np.linalg.norm(np.cross(d1, d2), axis=1) / ds_du**3
-    steps = 0.5 * (ds_du[1:] + ds_du[:-1]) * np.diff(u)
-    max_speed = np.full(len(u), limits.speed)
-    for _ in range(_MAX_ROUNDS):
-        speed = _speeds(curvature, steps, max_speed, bound)
-        time = np.concatenate([[0.0], np.cumsum(2.0 * steps / (speed[1:] + speed[:-1]))])
-        at = [np.interp(_grid(time[-1], period), time, u) for period in (_KNOTS, _YAW_KNOTS)]
-        yaw = _headings(curve(at[1], 1), heading)
-        path = RacePath(_grid(time[-1], _KNOTS), curve(at[0]), _grid(time[-1], _YAW_KNOTS), yaw)
-        reference = path.sample(period=_PERIOD)
-        fractions = np.max([*demands(reference, vehicle, limits).values()], axis=0)
-        if fractions.max() <= 1.0:
-            break
-        fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
-        factor = np.interp(time, reference.time, np.clip(fractions, 1.0, 1.35) ** -0.4)
-        max_speed = np.where(factor < 1.0, np.maximum(speed, 0.5) * factor, max_speed)
-    return path
+    def __init__(
+        self, vehicle: VehicleParameters, limits: Limits = LIMITS, look_ahead: float = 0.0
+    ) -> None:
+        require_scipy("the race")
+        self._vehicle, self._limits, self._look_ahead = vehicle, limits, look_ahead
+        max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
+        excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))
+        self._bound = float(excess) / vehicle.body.mass
+        self._caps: tuple[Array, Array] | None = None
+
+    def plan(
+        self,
+        points: Array,
+        heading: float | None = None,
+        start: Motion | None = None,
+        horizon: float = np.inf,
+        rounds: int = _MAX_ROUNDS,
+        point_speeds: Array | None = None,
+    ) -> RacePath:
+        """Returns a path through the points (n, 3) [m].
+
+        heading: rad, constant until the path has about this direction; None: always along the path.
+        start: the motion before the first point; None: at rest at the first point. horizon: m,
+        length of the path; it ends at rest only at the last point. rounds: maximum number of corrections of the speed.
+        point_speeds: (n,) m/s, maximum at each point.
+        """
+        from scipy.ndimage import maximum_filter1d
+
+        curve, u, is_whole = self._curve(points, start, horizon)
+        d1, d2 = curve(u, 1), curve(u, 2)
+        ds_du = np.linalg.norm(d1, axis=1)
+        curvature = np.linalg.norm(np.cross(d1, d2), axis=1) / ds_du**3
+        steps = 0.5 * (ds_du[1:] + ds_du[:-1]) * np.diff(u)
+        first = 0.0 if start is None else float(np.linalg.norm(start.position[1]))
+        remaining = curve.x[-1] - u
+        caps = self._remembered(remaining)
+        if point_speeds is not None:
+            caps = np.minimum(caps, _near(u, curve.x, point_speeds))
+        for _ in range(rounds):
+            speed = _speeds(curvature, steps, caps, self._bound, first, 0.0 if is_whole else None)
+            time = np.concatenate([[0.0], np.cumsum(2.0 * steps / (speed[1:] + speed[:-1]))])
+            path = self._path(curve, u, time, start, heading, is_whole)
+            reference = path.sample(period=_PERIOD)
+            fractions = np.max(
+                [*demands(reference, self._vehicle, self._limits).values()], axis=0
+            )
+            if fractions.max() <= 1.0:
+                break
+            fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
+            factor = np.interp(time, reference.time, np.clip(fractions, 1.0, 1.35) ** -0.4)
+            caps = np.where(factor < 1.0, np.maximum(speed, 0.5) * factor, caps)
+        self._remember(remaining, caps)
+        return path
+
+    def _curve(
+        self, points: Array, start: Motion | None, horizon: float
+    ) -> tuple[CubicSpline, Array, bool]:
+        """The curve, samples of its parameter, and whether they reach the last point."""
+        from scipy.interpolate import CubicSpline
+
+        ends: list[Any] = [(2, np.zeros(3)), (2, np.zeros(3))]
+        chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        if start is not None:
+            # with the parameter of the last curve: it is continued exactly if no point has moved
+            first = start.ahead[len(start.ahead) - len(points)]
+            points, chords = np.vstack([start.curve[:1], points]), np.append(first, chords)
+            ends[0] = (1, start.curve[1])
+        u = np.concatenate([[0.0], np.cumsum(chords)])
+        end = min(float(u[-1]), horizon)
+        samples = np.linspace(0.0, end, max(3, round(end / _SPACING)))
+        return CubicSpline(u, points, bc_type=tuple(ends)), samples, end == u[-1]
+
+    def _path(
+        self,
+        curve: CubicSpline,
+        u: Array,
+        time: Array,
+        start: Motion | None,
+        heading: float | None,
+        is_whole: bool,
+    ) -> RacePath:
+        knots, yaw_knots = _grid(time[-1], _KNOTS), _grid(time[-1], _YAW_KNOTS)
+        position = curve(np.interp(knots, time, u))
+        at = np.interp(yaw_knots, time, u)
+        direction = curve(at, 1)
+        if self._look_ahead > 0.0:
+            ahead = np.interp(yaw_knots + self._look_ahead, time, u)
+            far = curve(ahead) - curve(at)
+            direction = np.where(np.linalg.norm(far, axis=1)[:, None] > 1.0, far, direction)
+        yaw = _headings(direction, heading)
+        if start is not None:
+            position[0] = start.position[0]
+            yaw += 2.0 * np.pi * np.round((start.yaw[0] - yaw[0]) / (2.0 * np.pi))
+            yaw[0] = start.yaw[0]
+        moving = (None, None) if start is None else (start.position[1:], start.yaw[1:])
+        return RacePath(
+            _spline(knots, position, 7, moving[0], is_whole),
+            _spline(yaw_knots, yaw, 5, moving[1], is_whole),
+            curve,
+            time,
+            u,
+        )
+
+    def _remembered(self, remaining: Array) -> Array:
+        """Maximum speeds [m/s] at distances to the last point [m]."""
+        if self._caps is None:
+            return np.full(len(remaining), self._limits.speed)
+        caps = _RECOVERY * np.interp(remaining, *self._caps)
+        return np.minimum(caps, self._limits.speed)
+
+    def _remember(self, remaining: Array, caps: Array) -> None:
+        distance, speeds = remaining[::-1], caps[::-1]
+        if self._caps is not None:
+            before = self._caps[0] < distance[0]
+            distance = np.concatenate([self._caps[0][before], distance])
+            speeds = np.concatenate([self._caps[1][before], speeds])
+        self._caps = (distance, speeds)
+
+
+def _spline(
+    time: Array, values: Array, degree: int, first: Array | None, ends_at_rest: bool
+) -> BSpline:
+    """An interpolating spline; first: its derivatives at the start, None: zero."""
+    from scipy.interpolate import make_interp_spline
+
+    count = (degree - 1) // 2
+    zero = np.zeros(values.shape[1:])
+    left = [(k + 1, zero if first is None else first[k]) for k in range(count)]
+    offset = 1 if ends_at_rest else count + 1
+    right = [(k + offset, zero) for k in range(count)]
+    return make_interp_spline(time, values, k=degree, bc_type=(left, right))
+
+
+def _near(u: Array, knots: Array, point_speeds: Array, reach: float = 1.0) -> Array:
+    """Maximum speeds at the parameters u, from those at the knots, which hold within a reach [m]."""
+    speeds = np.full(len(u), np.inf)
+    for knot, speed in zip(knots, point_speeds, strict=True):
+        if np.isfinite(speed):
+            speeds[np.abs(u - knot) <= reach] = speed
+    return speeds
 
 
 def _grid(duration: float, period: float) -> Array:
@@ -124,21 +261,38 @@ def _grid(duration: float, period: float) -> Array:
     return np.linspace(0.0, duration, max(1, int(np.ceil(duration / period))) + 1)
 
 
-def _speeds(curvature: Array, steps: Array, max_speed: Array, bound: float) -> Array:
-    """Maximum speed profile [m/s] from rest to rest; `bound` [m/s^2] limits the acceleration."""
+def _speeds(
+    curvature: Array,
+    steps: Array,
+    max_speed: Array,
+    bound: float,
+    first: float = 0.0,
+    last: float | None = 0.0,
+) -> Array:
+    """Maximum speed profile [m/s]; `bound` [m/s^2] limits the acceleration.
+
+    first, last: m/s, speeds at the ends; last None: any.
+    """
     max_squared = np.minimum(max_speed**2, bound / np.maximum(curvature, 1e-9))
-    max_squared[[0, -1]] = 0.0
+    max_squared[0] = first**2
+    if last is not None:
+        max_squared[-1] = last**2
     squared: list[float] = max_squared.tolist()
     lateral: list[float] = curvature.tolist()
     lengths: list[float] = steps.tolist()
-
-    def gain(i: int, length: float) -> float:
-        return 2.0 * length * math.sqrt(max(bound**2 - (squared[i] * lateral[i]) ** 2, 0.0))
+    limit = bound**2
 
     for i, length in enumerate(lengths):
-        squared[i + 1] = min(squared[i + 1], squared[i] + gain(i, length))
+        room = limit - (squared[i] * lateral[i]) ** 2
+        gained = squared[i] + (2.0 * length * math.sqrt(room) if room > 0.0 else 0.0)
+        if gained < squared[i + 1]:
+            squared[i + 1] = gained
     for i in range(len(lengths), 0, -1):
-        squared[i - 1] = min(squared[i - 1], squared[i] + gain(i, lengths[i - 1]))
+        room = limit - (squared[i] * lateral[i]) ** 2
+        gained = squared[i] + (2.0 * lengths[i - 1] * math.sqrt(room) if room > 0.0 else 0.0)
+        if gained < squared[i - 1]:
+            squared[i - 1] = gained
+    squared[0] = first**2
     return np.sqrt(squared)
 
 

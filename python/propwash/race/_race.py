@@ -14,9 +14,12 @@ from propwash import _rotation
 from propwash._checks import shaped, whole_number
 from propwash.fleet import Fleet
 from propwash.race import _plan
-from propwash.trajectories import Path
+from propwash.race._by_sensors import Estimates, EstimationErrors, errors_of, fly_by_sensors
+from propwash.race._interface import Briefing, PilotMaker, SensorSuite
+from propwash.race._route import route
+from propwash.trajectories import Limits, Path
 from propwash.vehicle import files as vehicles
-from propwash.vehicle.multicopter import DEFAULT_DT
+from propwash.vehicle.multicopter import DEFAULT_DT, Multicopter
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.world import Gate, Scene
 
@@ -91,6 +94,8 @@ class Result:
     """Name of the vehicle."""
     seed: int | None = None
     """Seed of the noise and of the gates' positions; None if unknown."""
+    estimates: Estimates | None = None
+    """Of a pilot that flies by sensors."""
 
     @property
     def finished(self) -> bool:
@@ -101,6 +106,14 @@ class Result:
     def time(self) -> float:
         """Time of the last gate passed [s]; NaN without one."""
         return self.passages[-1].time if self.passages else float("nan")
+
+    @property
+    def estimation(self) -> EstimationErrors | None:
+        """Errors of the estimates; None without estimates."""
+        if self.estimates is None:
+            return None
+        flight, passed = self.flight, [passage.time for passage in self.passages]
+        return errors_of(self.estimates, flight.time, flight.position, flight.attitude, passed)
 
 
 def score(gates: int, time: float, collided: bool = False, time_limit: float = TIME_LIMIT) -> float:
@@ -220,7 +233,11 @@ def fly(
     seed: int = 0,
     vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
     *,
+    pilot: PilotMaker | None = None,
+    sensors: SensorSuite | None = None,
+    limits: Limits | None = None,
     scene: Scene | None = None,
+    nominal: Scene | None = None,
     course: Sequence[str] | None = None,
     start: ArrayLike | None = None,
     yaw: float | None = None,
@@ -230,26 +247,57 @@ def fly(
 ) -> Result:
     """Simulates a flight through a course, with the noise of the vehicle, and scores it.
 
-    seed: of the gates' positions and of the noise. scene: None: the AlphaPilot course. course:
-    names of gates in order; None: all. start: (3,) m, world frame. yaw: rad. None: those of the
-    scene. time_limit: s. progress: called with the completed fraction.
+    seed: of the gates' positions and of the noise. pilot: makes a pilot from a Briefing, such as
+    SensorPilot, which flies by sensor readings; None: a plan through the true gates is followed
+    with feedback of the true state. sensors: of a pilot; None: SensorSuite(). limits: of the plans.
+    scene: None: the AlphaPilot course. nominal: the scene as a pilot knows it; None: the AlphaPilot
+    course at its nominal poses, or `scene`. course: names of gates in order; None: all. start: (3,)
+    m, world frame. yaw: rad. None: those of the scene. dtype: without a pilot. time_limit: s.
+    progress: called with the completed fraction.
 
-    The path is planned from the true positions of the gates; the geometric tracking controller
-    follows it with feedback of the true state. Requires scipy.
+    The geometric tracking controller follows the plans. Requires scipy.
     """
     parameters = vehicles.load(vehicle)
     seed = whole_number("seed", seed, 0, 2**64 - 1)
-    scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
+    if scene is None:
+        scene = Scene.load("alphapilot", seed=seed)
+        nominal = Scene.load("alphapilot") if nominal is None else nominal
     gates = course_gates(scene, course)
     point, heading = _start(scene, start, yaw)
-    path = _plan.plan(route(point, gates), parameters, heading)
-    if progress is not None:
-        progress(0.5)
-    flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
+    estimates = None
+    if pilot is None:
+        points = route(point, gates).points(gates)
+        path = _plan.Planner(parameters, limits or _plan.LIMITS).plan(points, heading)
+        if progress is not None:
+            progress(0.5)
+        flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
+    else:
+        known = course_gates(scene if nominal is None else nominal, [g.name for g in gates])
+        briefing = Briefing(
+            tuple(known), point, heading, parameters, sensors or SensorSuite(), DEFAULT_DT, limits
+        )
+
+        def is_over(time: Array, rows: dict[str, Array]) -> bool:
+            so_far = judge(scene, Flight(time, **rows), course, time_limit=time_limit)
+            return so_far.finished or so_far.collision is not None
+
+        time, rows, estimates = fly_by_sensors(
+            Multicopter(parameters, seed=seed),
+            pilot,
+            briefing,
+            scene,
+            gates,
+            seed,
+            time_limit,
+            is_over,
+            progress,
+        )
+        flight = Flight(time, **rows)
     result = judge(scene, flight, course, time_limit=time_limit)
     if progress is not None:
         progress(1.0)
-    return Result(**{**vars(result), "vehicle": parameters.name, "seed": seed})
+    extra = {"vehicle": parameters.name, "seed": seed, "estimates": estimates}
+    return Result(**{**vars(result), **extra})
 
 
 def _simulated(
@@ -273,34 +321,6 @@ def _simulated(
     return Flight(
         time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
     )
-
-
-def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
-    """Returns points (n, 3) [m] from the start through all gates along their axes.
-
-    If the path comes from the wrong side of a gate, a point beside the gate is added.
-    """
-    points = [np.asarray(start, dtype=np.float64)]
-    for number, gate in enumerate(gates):
-        rotation = _rotation.rotation(gate.attitude)
-        centre, along, left = np.asarray(gate.position), rotation[:, 0], rotation[:, 1]
-        before = _clearance(centre, gates[number - 1 : number])
-        after = _clearance(centre, gates[number + 1 : number + 2])
-        offset = points[-1] - centre
-        if offset @ along > -1.0:
-            side = left if offset @ left > 0.0 else -left
-            detour = centre + (0.5 * gate.width + gate.border + 1.3) * side
-            detour[2] = 0.5 * (points[-1][2] + centre[2])
-            points.append(detour)
-        last = number == len(gates) - 1
-        points += [centre - before * along, centre, centre + (12.0 if last else after) * along]
-    return np.array(points)
-
-
-def _clearance(centre: Array, neighbour: Sequence[Gate]) -> float:
-    if not neighbour:
-        return 2.5
-    return min(2.5, 0.25 * float(np.linalg.norm(np.asarray(neighbour[0].position) - centre)))
 
 
 def _level(yaw: float) -> Array:

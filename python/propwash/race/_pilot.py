@@ -1,0 +1,125 @@
+"""A pilot that flies by sensors alone: filter, planner, tracking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.estimate import ErrorStateFilter
+from propwash.race import _plan
+from propwash.race._interface import Briefing, Estimate, Range, Readings, Sighting
+from propwash.race._route import route
+from propwash.trajectories import Limits, Reference
+from propwash.vehicle.commands import Command
+from propwash.vehicle.multicopter import MotionEstimate
+
+Array = NDArray[np.float64]
+
+_COMMAND_STEPS = 4
+"""Time steps between two commands; the outer loops run as often."""
+_PLAN_PERIOD = 0.1
+"""s, between two plans."""
+_COMMIT = 0.15
+"""s, before a gate, in which the plan is kept."""
+_PASSED = 0.05
+"""s, before a point, from which a new plan leaves it out."""
+_HORIZON = 60.0
+"""m, length of a plan in flight."""
+_LOOK_AHEAD = 1.0
+"""s, the heading points to where the path is after this time."""
+_MAX_RANGE = 20.0
+"""m, of the range finder."""
+
+
+class SensorPilot:
+    """Estimates motion and gates by a Kalman filter, and plans through the estimated gates.
+
+    briefing: what is known before the flight. limits: of the plans; None: those of the briefing, or
+    else limits chosen for the camera of the briefing.
+    """
+
+    def __init__(self, briefing: Briefing, limits: Limits | None = None) -> None:
+        self._briefing = briefing
+        gates = briefing.gates
+        half = 0.5 * briefing.yaw
+        attitude = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
+        start = MotionEstimate(briefing.position, np.zeros(3), attitude)
+        self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates)
+        self._limits = limits or briefing.limits or _plan.LIMITS
+        self._planner = _plan.Planner(briefing.vehicle, self._limits, _LOOK_AHEAD)
+        self._route = route(briefing.position, gates)
+        points = self._route.points(gates)
+        self._next = 1
+        """Number of the first point of the route that is still ahead."""
+        self._path = self._planner.plan(points, briefing.yaw)
+        self._begin = 0.0
+        """s, when the path begins."""
+        self._rows: Reference | None = None
+        self._row = 0
+        self._tick = 0
+        self._command: Command | None = None
+        self._estimate: Estimate | None = None
+
+    @property
+    def filter(self) -> ErrorStateFilter:
+        """The filter, whose covariance states how accurate the estimate is."""
+        return self._filter
+
+    def __call__(self, readings: Readings) -> tuple[Command, Estimate]:
+        """Returns the command of the tracking controller, and the estimate that it is based on."""
+        dt = readings.time - self._filter.time
+        if dt > 0.0:
+            self._filter.propagate(readings.gyroscope, readings.accelerometer, dt)
+        if readings.beacons is not None:
+            self._see(readings.beacons)
+        if readings.range is not None:
+            self._measure(readings.range)
+        if self._tick % _COMMAND_STEPS == 0 or self._command is None or self._estimate is None:
+            motion = self._filter.state
+            self._estimate = Estimate(
+                motion.position, motion.velocity, motion.attitude, self._filter.gates
+            )
+            self._command = self._next_command(readings.time)
+        self._tick += 1
+        return self._command, self._estimate
+
+    def _see(self, seen: Sighting) -> None:
+        if len(seen.gates):
+            sensors = self._briefing.sensors
+            self._filter.update_beacons(
+                seen.gates, seen.corners, seen.u, seen.v, sensors.camera, sensors.deviation,
+                time=seen.time,
+            )  # fmt: skip
+
+    def _measure(self, reading: Range) -> None:
+        if reading.range < _MAX_RANGE:
+            variance = self._briefing.sensors.range_variance
+            self._filter.update_range(reading.range, variance=variance, time=reading.time)
+
+    def _next_command(self, time: float) -> Command:
+        if self._rows is None or self._row >= len(self._rows):
+            self._replan(time)
+            period = _COMMAND_STEPS * self._briefing.dt
+            count = max(1, round(_PLAN_PERIOD / period))
+            at = time - self._begin + period * np.arange(count)
+            self._rows, self._row = self._path.sample(at), 0
+        command = self._rows[self._row].command()
+        self._row += 1
+        return command
+
+    def _replan(self, time: float) -> None:
+        """Plans from the present motion of the path through the estimated gates."""
+        now = time - self._begin
+        ahead = self._path.point_times[1:]
+        count = int(np.searchsorted(ahead, now + _PASSED, side="right"))
+        if now <= 0.0 or count == len(ahead):
+            return
+        if self._route.is_passage[self._next + count] and ahead[count] < now + _COMMIT:
+            return
+        start = self._path.motion(now)
+        self._next += count
+        points = self._route.points(self._briefing.gates, self._filter.gates)[self._next :]
+        self._path = self._planner.plan(points, start=start, horizon=_HORIZON, rounds=1)
+        self._begin = time
