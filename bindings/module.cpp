@@ -26,7 +26,7 @@ PYBIND11_MODULE(_core, m) {
   for (Bind* bind : {bind_commands, bind_parameters, bind_control, bind_flatness, bind_multicopter,
                      bind_imu, bind_linearize, bind_car, bind_fleet, bind_gradient, bind_open_loop,
                      bind_world, bind_sensors, bind_world_sensors, bind_image, bind_render,
-                     bind_learn, bind_learn_tasks, bind_learn_scenes}) {
+                     bind_learn, bind_learn_tasks, bind_learn_scenes, bind_estimate}) {
     bind(m);
   }
 }
