@@ -20,7 +20,7 @@ from propwash.world import Gate
 Array = NDArray[np.float64]
 Mount = Literal["tilted", "level"]
 
-TILT_DEG = 35.0
+TILT_DEG = 45.0
 """degrees, upward pitch of the camera on the racing mount."""
 
 
