@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
-from propwash._checks import LEVEL, ParameterError
-from propwash.sensors import Camera
+from propwash._checks import ParameterError
 from propwash.estimate._motion import MotionEstimate
+from propwash.sensors import Camera
 from propwash.vehicle import ImuParameters
 from propwash.world import Gate
 
