@@ -21,8 +21,8 @@ std::vector<GatePrior<double>> gate_priors(const Rows<double>& rows) {
     const double* row = rows.data() + 13 * i;
     Gate gate;
     gate.width = row[7], gate.height = row[8], gate.depth = row[9];
-    priors.push_back(make_gate_prior<double>({vec3_at(row), quat_at(row + 3)}, gate,
-                                             vec3_at(row + 10)));
+    priors.push_back(
+        make_gate_prior<double>({vec3_at(row), quat_at(row + 3)}, gate, vec3_at(row + 10)));
   }
   return priors;
 }
@@ -86,8 +86,8 @@ void bind_estimate(py::module_& m) {
       .def(py::init(&new_filter), "imu"_a, "start"_a, "deviations"_a, "gates"_a, "gravity"_a,
            "time"_a, "history"_a, "rejection"_a)
       .def("_propagate", &add_readings, "gyroscope"_a, "accelerometer"_a, "dt"_a)
-      .def("_update_beacons", &correct_by_beacons, "gates"_a, "corners"_a, "u"_a, "v"_a,
-           "camera"_a, "deviation"_a, "time"_a)
+      .def("_update_beacons", &correct_by_beacons, "gates"_a, "corners"_a, "u"_a, "v"_a, "camera"_a,
+           "deviation"_a, "time"_a)
       .def(
           "_update_range",
           [](Filter& filter, double range, double variance, const py::object& position,
@@ -117,9 +117,10 @@ void bind_estimate(py::module_& m) {
                              "(e, e) covariance of the errors at `time`; see the class for their "
                              "order")
       .def_property_readonly("time", &Filter::time, "s, of the last IMU reading")
-      .def_property_readonly("update_time", &Filter::update_time,
-                             "s, of the last measurement, or of the oldest IMU reading kept if that "
-                             "is later; measurements from before are refused");
+      .def_property_readonly(
+          "update_time", &Filter::update_time,
+          "s, of the last measurement, or of the oldest IMU reading kept if that "
+          "is later; measurements from before are refused");
 }
 
 }  // namespace propwash::bindings

@@ -101,7 +101,8 @@ Matrix dense(const pw::StrapdownTransition<double>& t) {
 pw::ErrorCovariance<double> full_covariance(Dice& dice) {
   pw::ErrorCovariance<double> p(1);
   for (std::size_t i = 0; i < 6; ++i) {
-    p.set_variances(3 * i, {dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0)});
+    p.set_variances(3 * i,
+                    {dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0)});
   }
   std::vector<double> c(p.padded()), d(p.padded());
   for (int i = 0; i < errors; ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// An error-state Kalman filter of a vehicle's motion, the biases of its IMU and the poses of gates,
-/// from IMU readings, beacons in camera images and a range finder. See docs/estimate.md.
+/// An error-state Kalman filter of a vehicle's motion, the biases of its IMU and the poses of
+/// gates, from IMU readings, beacons in camera images and a range finder. See docs/estimate.md.
 ///
 ///     ErrorStateFilter<> filter{imu, start, {}, gates};
 ///     filter.propagate(gyroscope, accelerometer, dt);  // at each IMU reading
@@ -79,6 +79,10 @@ class ErrorStateFilter {
  public:
   /// s; times that differ by less are equal.
   static constexpr double time_tolerance = 1e-6;
+  /// Passes over the beacons of an image, at most.
+  static constexpr int max_iterations = 6;
+  /// m, a beacon that is expected nearer along the optical axis is not used.
+  static constexpr T min_depth() { return T(0.1); }
 
   /// @throws ParameterError for parameters out of range, std::invalid_argument for a start,
   /// deviations, gates or options that are not finite or negative.
@@ -89,6 +93,10 @@ class ErrorStateFilter {
       : covariance_(gates.size()),
         offsets_(gates.size()),
         history_(options.history),
+        prior_(gates.size()),
+        points_(gates.size()),
+        moved_offsets_(gates.size()),
+        shift_(covariance_.padded()),
         correction_(covariance_.padded()),
         first_(covariance_.padded()),
         second_(covariance_.padded()) {
@@ -140,11 +148,17 @@ class ErrorStateFilter {
     check_beacons(sightings, camera, deviation);
     check_time(time);
     advance(time);
-    begin();
+    covariance_.complete();
+    const T variance = deviation * deviation;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < sightings.size(); ++i) {
-      accepted[i] = add_beacon(sightings[i], camera, deviation * deviation);
-      if (accepted[i]) ++count;
+    for (int i = 0; i < max_iterations; ++i) {
+      begin(i == 0);
+      count = 0;
+      for (std::size_t k = 0; k < sightings.size(); ++k) {
+        accepted[k] = add_beacon(sightings[k], camera, variance);
+        if (accepted[k]) ++count;
+      }
+      if (count == 0 || nonlinearity(sightings, camera, accepted) < T(0.1) * deviation) break;
     }
     if (count > 0) finish();
     return count;
@@ -155,14 +169,14 @@ class ErrorStateFilter {
   /// @throws std::invalid_argument for invalid arguments.
   bool update_range(T range, T variance, const Vec3<T>& position_B, const Vec3<T>& direction_B,
                     double time) {
-    if (!is_finite(range) || !is_finite(variance) || !(variance > T(0)) ||
-        !is_finite(position_B) || !is_finite(direction_B) ||
-        !(abs(squared_norm(direction_B) - T(1)) < T(1e-3))) {
+    if (!is_finite(range) || !is_finite(variance) || !(variance > T(0)) || !is_finite(position_B) ||
+        !is_finite(direction_B) || !(abs(squared_norm(direction_B) - T(1)) < T(1e-3))) {
       refuse("range: expected finite numbers, variance > 0 and a unit vector as direction");
     }
     check_time(time);
     advance(time);
-    begin();
+    covariance_.complete();
+    begin(true);
     if (!add_range(range, variance, position_B, direction_B)) return false;
     finish();
     return true;
@@ -200,8 +214,7 @@ class ErrorStateFilter {
   static bool is_deviation(const Vec3<double>& v) {
     return is_finite(v) && v.x >= 0.0 && v.y >= 0.0 && v.z >= 0.0;
   }
-  static void check(const EstimatedMotion<double>& start,
-                    const StartDeviations<double>& deviations,
+  static void check(const EstimatedMotion<double>& start, const StartDeviations<double>& deviations,
                     const std::vector<GatePrior<double>>& gates, const FilterOptions& options) {
     if (!is_finite(start.position_W) || !is_finite(start.velocity_W) || !is_finite(start.q_WB) ||
         !(abs(squared_norm(start.q_WB) - 1.0) < 1e-3)) {
@@ -289,25 +302,74 @@ class ErrorStateFilter {
     absorb();
   }
 
-  void begin() {
-    covariance_.complete();
+  /// Starts a pass over the measurements of one time: linearised at the mean, or at the result of
+  /// the last pass.
+  void begin(bool is_first) {
+    if (is_first) {
+      prior_ = covariance_;
+      std::fill(shift_.begin(), shift_.end(), T(0));
+      point_ = mean_;
+      points_ = offsets_;
+    } else {
+      covariance_ = prior_;
+      shift_ = correction_;
+      correct(shift_, point_, points_);
+    }
     std::fill(correction_.begin(), correction_.end(), T(0));
   }
-  /// (E14) to (E16) for one beacon. All beacons of an image are linearised at the same estimate.
+  /// (E16) the estimate plus a correction of the mean.
+  void correct(const std::vector<T>& correction, StrapdownState<T>& x,
+               std::vector<GateOffset<T>>& offsets) const {
+    const T* d = correction.data();
+    x.q_WB = normalized(mean_.q_WB * from_rotation_vector(triple<T>(d, 0)));
+    x.velocity_W = mean_.velocity_W + triple<T>(d, 3);
+    x.position_W = mean_.position_W + triple<T>(d, 6);
+    x.gyroscope_bias_S = mean_.gyroscope_bias_S + triple<T>(d, 9);
+    x.accelerometer_bias_S = mean_.accelerometer_bias_S + triple<T>(d, 12);
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const T* offset = d + covariance_.gate_index(i);
+      offsets[i] = {offsets_[i].x + offset[0], offsets_[i].y + offset[1],
+                    offsets_[i].yaw + offset[2]};
+    }
+  }
+  BeaconPrediction<T> predicted(const BeaconSighting<T>& seen, const Camera<T>& camera,
+                                const StrapdownState<T>& x,
+                                const std::vector<GateOffset<T>>& offsets) const {
+    return predict_beacon(model_, x, camera, gates_[seen.gate], offsets[seen.gate], seen.corner);
+  }
+  /// h . (correction - shift): the change of a measured number from the point of linearisation.
+  T change(const ObservationRow<T>& h, std::size_t gate) const {
+    return covariance_.dot_row(h, gate, correction_.data()) -
+           covariance_.dot_row(h, gate, shift_.data());
+  }
+  /// The largest error [pixels] of the linearisation at the result of a pass.
+  T nonlinearity(Span<const BeaconSighting<T>> sightings, const Camera<T>& camera,
+                 const bool* accepted) {
+    correct(correction_, moved_, moved_offsets_);
+    T largest(0);
+    for (std::size_t k = 0; k < sightings.size(); ++k) {
+      if (!accepted[k]) continue;
+      const auto& seen = sightings[k];
+      const auto h = predicted(seen, camera, point_, points_);
+      const auto exact = predicted(seen, camera, moved_, moved_offsets_).pixel;
+      largest = max(largest, abs(exact.u - h.pixel.u - change(h.u, seen.gate)));
+      largest = max(largest, abs(exact.v - h.pixel.v - change(h.v, seen.gate)));
+    }
+    return largest;
+  }
+  /// (E14) to (E16) for one beacon. All beacons of an image are linearised at the same point.
   bool add_beacon(const BeaconSighting<T>& seen, const Camera<T>& camera, T variance) {
-    const auto h =
-        predict_beacon(model_, mean_, camera, gates_[seen.gate], offsets_[seen.gate], seen.corner);
-    if (!(h.pixel.depth > T(0.01))) return false;
+    const auto h = predicted(seen, camera, point_, points_);
+    if (!(h.pixel.depth > min_depth())) return false;
     covariance_.product(h.u, seen.gate, first_.data());
     covariance_.product(h.v, seen.gate, second_.data());
-    const T* x = correction_.data();
-    const T ru = seen.u - h.pixel.u - covariance_.dot_row(h.u, seen.gate, x);
-    const T rv = seen.v - h.pixel.v - covariance_.dot_row(h.v, seen.gate, x);
+    const T ru = seen.u - h.pixel.u - change(h.u, seen.gate);
+    const T rv = seen.v - h.pixel.v - change(h.v, seen.gate);
     // the Cholesky factor of the covariance of the residual: [p 0; q r]
     const T p = sqrt(covariance_.dot_row(h.u, seen.gate, first_.data()) + variance);
     const T q = covariance_.dot_row(h.v, seen.gate, first_.data()) / p;
-    const T r = sqrt(max(covariance_.dot_row(h.v, seen.gate, second_.data()) + variance - q * q,
-                         variance));
+    const T r =
+        sqrt(max(covariance_.dot_row(h.v, seen.gate, second_.data()) + variance - q * q, variance));
     const T yu = ru / p;
     const T yv = (rv - q * yu) / r;
     const T distance = yu * yu + yv * yv;
@@ -339,22 +401,17 @@ class ErrorStateFilter {
   }
   /// (E16), (E17): adds the correction to the estimate; integrates the present motion again.
   void finish() {
-    const T* x = correction_.data();
-    const Vec3<T> rotation = triple<T>(x, 0);
-    mean_.q_WB = normalized(mean_.q_WB * from_rotation_vector(rotation));
-    mean_.velocity_W += triple<T>(x, 3);
-    mean_.position_W += triple<T>(x, 6);
-    mean_.gyroscope_bias_S += triple<T>(x, 9);
-    mean_.accelerometer_bias_S += triple<T>(x, 12);
-    for (std::size_t i = 0; i < offsets_.size(); ++i) {
-      const T* offset = x + covariance_.gate_index(i);
-      offsets_[i].x += offset[0], offsets_[i].y += offset[1], offsets_[i].yaw += offset[2];
-    }
+    const Vec3<T> rotation = triple<T>(correction_.data(), 0);
+    correct(correction_, moved_, moved_offsets_);
+    mean_ = moved_;
+    offsets_ = moved_offsets_;
     covariance_.reset(rotation);
     present_ = mean_;
     double from = update_time_;
     history_.each([&](const ImuReading<T>& before, const ImuReading<T>& reading) {
-      present_ = strapdown_step(model_, present_, before, reading, static_cast<T>(reading.time - from)).end;
+      present_ =
+          strapdown_step(model_, present_, before, reading, static_cast<T>(reading.time - from))
+              .end;
       from = reading.time;
     });
   }
@@ -370,7 +427,11 @@ class ErrorStateFilter {
   // since then
   ReadingHistory<T> history_;
   StrapdownState<T> present_{};
-  std::vector<T> correction_, first_, second_;  // work space of an update
+  // work space of an update
+  ErrorCovariance<T> prior_;
+  StrapdownState<T> point_{}, moved_{};  // of linearisation, and corrected
+  std::vector<GateOffset<T>> points_, moved_offsets_;
+  std::vector<T> shift_, correction_, first_, second_;  // of the mean; columns of the covariance
 };
 
 }  // namespace propwash

@@ -18,9 +18,9 @@ namespace propwash {
 /// The nominal pose of a gate as its markers, and the deviations of its offset.
 template <class P>
 struct GatePrior {
-  Vec3<P> position_W{};                  ///< m, nominal, of the centre
-  std::array<Vec3<P>, 4> corners_W{};    ///< m, from centre to each marker at the nominal attitude
-  Vec3<P> deviation{};                   ///< m, m, rad: of the offsets in x, y and yaw
+  Vec3<P> position_W{};                ///< m, nominal, of the centre
+  std::array<Vec3<P>, 4> corners_W{};  ///< m, from centre to each marker at the nominal attitude
+  Vec3<P> deviation{};                 ///< m, m, rad: of the offsets in x, y and yaw
 };
 
 /// The offset of a gate from its nominal pose.
@@ -97,11 +97,11 @@ PROPWASH_FN BeaconPrediction<T> predict_beacon(const StrapdownModel<P>& model,
   const auto row = [&](const Vec3<T>& of_point_C) PROPWASH_LAMBDA {
     const Vec3<T> of_point_B = rotate(camera.attitude, of_point_C);
     const Vec3<T> of_point_W = rotate(x.q_WB, of_point_B);
-    return ObservationRow<T>{cross(of_point_B, from_sensor_B), -of_point_W,
+    return ObservationRow<T>{cross(of_point_B, from_sensor_B),
+                             -of_point_W,
                              {of_point_W.x, of_point_W.y, dot(of_point_W, swing_W)}};
   };
-  return {project(camera, point_C),
-          row({point_C.y * slope, -scale, zero}),
+  return {project(camera, point_C), row({point_C.y * slope, -scale, zero}),
           row({point_C.z * slope, zero, -scale})};
 }
 

@@ -34,8 +34,8 @@ class ReadingHistory {
     has_first_ = true;
   }
 
-  bool is_empty() const { return count_ == 0; }                 ///< no reading after first()
-  bool is_full() const { return count_ + 1 >= readings_.size(); }   ///< no place for another
+  bool is_empty() const { return count_ == 0; }                       ///< no reading after first()
+  bool is_full() const { return count_ + 1 >= readings_.size(); }     ///< no place for another
   const ImuReading<T>& oldest() const { return readings_[oldest_]; }  ///< the next after first()
   /// The last reading; first() if there is no other.
   const ImuReading<T>& newest() const { return is_empty() ? first_ : (*this)[count_ - 1]; }

@@ -4,9 +4,9 @@
 /// of a step with respect to the errors of its state. See docs/estimate.md, (E1) to (E7).
 ///
 /// After Solà, "Quaternion kinematics for the error-state Kalman filter" (arXiv 1711.02508), with
-/// attitude errors in body axes, and Trawny and Roumeliotis, "Indirect Kalman filter for 3D attitude
-/// estimation" (2005). The origin of the motion is the sensor, so that a lever arm needs no angular
-/// acceleration.
+/// attitude errors in body axes, and Trawny and Roumeliotis, "Indirect Kalman filter for 3D
+/// attitude estimation" (2005). The origin of the motion is the sensor, so that a lever arm needs
+/// no angular acceleration.
 
 #include "propwash/math/mat3_algebra.hpp"
 #include "propwash/math/quat.hpp"
@@ -46,7 +46,8 @@ template <class P>
 StrapdownModel<P> make_strapdown_model(const ImuParameters<double>& imu,
                                        const Vec3<double>& gravity_W) {
   const auto corrected = [&](const Vec3<double>& scale) {
-    const Mat3<double> inverse = Mat3<double>::diagonal(1.0 / scale.x, 1.0 / scale.y, 1.0 / scale.z);
+    const Mat3<double> inverse =
+        Mat3<double>::diagonal(1.0 / scale.x, 1.0 / scale.y, 1.0 / scale.z);
     return cast<P>(to_matrix(imu.attitude) * inverse);
   };
   const auto squared = [](double x) { return P(x * x); };
@@ -87,19 +88,20 @@ PROPWASH_FN Quat<T> from_rotation_vector(const Vec3<T>& rotation) {
   const T series = one - square * (one - square * constant<T>(0.05)) * constant<T>(1.0 / 6.0);
   const T sinc = select(is_small, series, sin(half) / select(is_small, one, half));
   const Vec3<T> axis = rotation * (sinc * constant<T>(0.5));
-  return {select(is_small, one - square * (one - square * constant<T>(1.0 / 12.0)) * constant<T>(0.5),
-                 cos(half)),
-          axis.x, axis.y, axis.z};
+  return {
+      select(is_small, one - square * (one - square * constant<T>(1.0 / 12.0)) * constant<T>(0.5),
+             cos(half)),
+      axis.x, axis.y, axis.z};
 }
 
 /// One step and the quantities that its derivatives use.
 template <class T>
 struct StrapdownStep {
-  StrapdownState<T> end;      ///< the state at the end of the step
-  Quat<T> change;             ///< rotation of the body during the step, end to start
-  Mat3<T> start_WB, end_WB;   ///< attitudes
-  Vec3<T> force_start_W{};    ///< m/s^2, specific force at the start
-  Vec3<T> force_end_W{};      ///< m/s^2, specific force at the end
+  StrapdownState<T> end;     ///< the state at the end of the step
+  Quat<T> change;            ///< rotation of the body during the step, end to start
+  Mat3<T> start_WB, end_WB;  ///< attitudes
+  Vec3<T> force_start_W{};   ///< m/s^2, specific force at the start
+  Vec3<T> force_end_W{};     ///< m/s^2, specific force at the end
 };
 
 /// (E2) to (E4): a step of dt [s] between two readings, at its start and at its end; rate and
@@ -145,22 +147,19 @@ struct StrapdownTransition {
 /// (E6) the derivatives of a step with respect to the errors at its start.
 template <class T, class P>
 PROPWASH_FN StrapdownTransition<T> strapdown_transition(const StrapdownModel<P>& model,
-                                                        const StrapdownStep<T>& step,
-                                                        const T& dt) {
+                                                        const StrapdownStep<T>& step, const T& dt) {
   const auto half = constant<T>(0.5);
   const T sixth = dt * dt * constant<T>(1.0 / 6.0);
   const Mat3<T> identity = Mat3<T>::identity();
   StrapdownTransition<T> f;
   f.dt = dt;
   f.attitude_attitude = to_matrix(conjugate(step.change));
-  f.attitude_gyroscope =
-      ((identity + f.attitude_attitude) * model.gyroscope_BS) * T(dt * -half);
+  f.attitude_gyroscope = ((identity + f.attitude_attitude) * model.gyroscope_BS) * T(dt * -half);
   const Mat3<T> lever = skew(step.force_end_W) * step.end_WB * f.attitude_gyroscope;
   f.velocity_attitude =
       skew((step.force_start_W + step.force_end_W) * T(dt * -half)) * step.start_WB;
   f.velocity_gyroscope = lever * T(dt * -half);
-  f.velocity_accelerometer =
-      (step.start_WB + step.end_WB) * model.accelerometer_BS * T(dt * -half);
+  f.velocity_accelerometer = (step.start_WB + step.end_WB) * model.accelerometer_BS * T(dt * -half);
   f.position_attitude =
       skew((step.force_start_W * constant<T>(2) + step.force_end_W) * T(-sixth)) * step.start_WB;
   f.position_gyroscope = lever * T(-sixth);

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
-from propwash._checks import LEVEL, ParameterError
-from propwash.sensors import Camera
+from propwash._checks import ParameterError
 from propwash.estimate._motion import MotionEstimate
+from propwash.sensors import Camera
 from propwash.vehicle import ImuParameters
 from propwash.world import Gate
 
@@ -131,17 +131,18 @@ class ErrorStateFilter(_core.ErrorStateFilter):
             raise TypeError(f"camera: expected a Camera, got {camera!r:.100}")
         if camera.position.ndim != 1 or camera.attitude.ndim != 1:
             raise ValueError("camera: expected one mounting, got one for each of several bodies")
-        which = [_indices("gates", gates), _indices("corners", corners)]
-        pixels = [_checks.shaped(name, x, ("k",)) for name, x in (("u", u), ("v", v))]
-        if len({len(x) for x in (*which, *pixels)}) != 1:
-            lengths = [len(x) for x in (*which, *pixels)]
+        which, corner = _indices("gates", gates), _indices("corners", corners)
+        across, down = _checks.shaped("u", u, ("k",)), _checks.shaped("v", v, ("k",))
+        lengths = [len(array) for array in (which, corner, across, down)]
+        if len(set(lengths)) != 1:
             raise ValueError(
                 f"gates, corners, u, v: expected arrays of one length, got lengths {lengths}"
             )
         numbers = [camera.width, camera.height, camera.focal_length]
         view = np.array([*numbers, *camera.position, *camera.attitude], dtype=np.float64)
         spread = _checks.positive("deviation", deviation, "pixels")
-        return self._update_beacons(*which, *pixels, view, spread, self._when(time))
+        when = self._when(time)
+        return self._update_beacons(which, corner, across, down, view, spread, when)
 
     def update_range(
         self,
