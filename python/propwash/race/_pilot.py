@@ -11,6 +11,7 @@ from propwash.estimate import ErrorStateFilter
 from propwash.race import _plan
 from propwash.race._interface import Briefing, Estimate, Range, Readings, Sighting
 from propwash.race._route import route
+from propwash.race._view import View
 from propwash.trajectories import Limits, Reference
 from propwash.vehicle.commands import Command
 from propwash.vehicle.multicopter import MotionEstimate
@@ -27,8 +28,16 @@ _PASSED = 0.05
 """s, before a point, from which a new plan leaves it out."""
 _HORIZON = 60.0
 """m, length of a plan in flight."""
-_LOOK_AHEAD = 1.0
-"""s, the heading points to where the path is after this time."""
+_SIGMAS = 3.0
+"""Standard deviations of a gate's position that must be within its opening for a fast approach."""
+_MARGIN = 0.25
+"""m, between vehicle and frame, for the error of the flight."""
+_RADIUS = 0.15
+"""m, of the vehicle."""
+_SIDE_ACCELERATION = 15.0
+"""m/s^2, with which a path is moved sideways to a gate that is seen late."""
+_REACTION = 0.3
+"""s, from the first view of a gate until the path changes."""
 _MAX_RANGE = 20.0
 """m, of the range finder."""
 
@@ -48,12 +57,15 @@ class SensorPilot:
         start = MotionEstimate(briefing.position, np.zeros(3), attitude)
         self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates)
         self._limits = limits or briefing.limits or _plan.LIMITS
-        self._planner = _plan.Planner(briefing.vehicle, self._limits, _LOOK_AHEAD)
+        self._view = View.of(briefing.sensors.camera, briefing.sensors.reach)
+        self._planner = _plan.Planner(briefing.vehicle, self._limits, self._look)
         self._route = route(briefing.position, gates)
+        self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
         points = self._route.points(gates)
         self._next = 1
         """Number of the first point of the route that is still ahead."""
-        self._path = self._planner.plan(points, briefing.yaw)
+        self._uncertain = self._uncertainty()
+        self._path = self._planner.plan(points, briefing.yaw, approach=self._approach())
         self._begin = 0.0
         """s, when the path begins."""
         self._rows: Reference | None = None
@@ -121,5 +133,37 @@ class SensorPilot:
         start = self._path.motion(now)
         self._next += count
         points = self._route.points(self._briefing.gates, self._filter.gates)[self._next :]
-        self._path = self._planner.plan(points, start=start, horizon=_HORIZON, rounds=1)
+        self._uncertain = self._uncertainty()
+        self._path = self._planner.plan(
+            points, start=start, horizon=_HORIZON, rounds=1, approach=self._approach()[self._next :]
+        )
         self._begin = time
+
+    def _uncertainty(self) -> Array:
+        """(g,) m, by how much a gate may be further aside than a path through its centre allows."""
+        gates, offsets = self._briefing.gates, self._filter.gates
+        first = len(self._filter.covariance) - 3 * len(gates)
+        sides = np.zeros(len(gates))
+        for number, gate in enumerate(gates):
+            block = self._filter.covariance[first + 3 * number :, first + 3 * number :][:2, :2]
+            yaw = gate.yaw + offsets[number, 2]
+            left = np.array([-np.sin(yaw), np.cos(yaw)])
+            bound = abs(left) @ gate.perturbation[:2]
+            sides[number] = min(_SIGMAS * np.sqrt(max(left @ block @ left, 0.0)), bound)
+        return np.where(sides > self._tolerance, sides, 0.0)
+
+    def _approach(self) -> Array:
+        """(n,) s, times before the points of the route in which the path may have to change."""
+        aside = self._uncertain[self._route.gate] * self._route.is_passage
+        return np.where(
+            aside > 0.0, _REACTION + 2.0 * np.sqrt(aside / _SIDE_ACCELERATION), 0.0
+        )
+
+    def _look(self, position: Array, thrust_axis: Array, default: Array) -> Array:
+        """Directions in which the camera sees the gates that are not known well enough."""
+        ahead = np.unique(self._route.gate[self._next :])
+        chosen = ahead[self._uncertain[ahead] > 0.0]
+        poses = self._route.axes(self._briefing.gates, self._filter.gates)
+        return self._view.directions(
+            position, thrust_axis, default, poses[0][chosen], poses[1][chosen, :, 0]
+        )

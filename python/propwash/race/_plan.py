@@ -18,6 +18,7 @@ from them, so that one or two rounds suffice.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash._checks import require_scipy
-from propwash.trajectories import Limits, Path, demands
+from propwash.trajectories import Limits, Path, Reference, demands, flatness
 from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -51,6 +52,10 @@ _KNOTS = 0.5
 """s, knot spacing of the position; less would follow corners of the speed, with higher torque."""
 _YAW_KNOTS = 2.0
 """s, knot spacing of the yaw; the yaw torque is too low to follow a finer spacing."""
+_LOOK_KNOTS = 0.6
+"""s, the same for a heading that is chosen for the view."""
+_LOOK_AHEAD = 1.0
+"""s; without a gate in view, the heading is towards the point of the path after this time."""
 _MAX_ROUNDS = 8
 _PERIOD = 0.01
 """s, sampling period for checking limits."""
@@ -58,6 +63,12 @@ _REACH = 0.3
 """s, duration of the slowed interval around a sample that exceeds the limits."""
 _RECOVERY = 1.03
 """Factor on the remembered speeds at each later plan; without it they could only decrease."""
+
+
+_MIN_APPROACH_SPEED = 2.0
+"""m/s, near a point that is approached slowly."""
+_LOOK_PERIOD = 0.1
+"""s, between the directions of which the heading is a smooth interpolation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,17 +119,21 @@ class RacePath(Path):
         return Motion(position[:4], yaw, curve, self._curve.x[self._curve.x > u] - u)
 
 
+Look = Callable[[Array, Array, Array], Array]
+
+
 class Planner:
     """Plans for one vehicle within limits.
 
-    look_ahead: s; the heading is the direction to the point that the path reaches after this time.
+    look: returns directions (K, 3) of the body's x axis for positions (K, 3) [m], thrust axes (K,
+    3) and directions of the path (K, 3); None: the last.
     """
 
     def __init__(
-        self, vehicle: VehicleParameters, limits: Limits = LIMITS, look_ahead: float = 0.0
+        self, vehicle: VehicleParameters, limits: Limits = LIMITS, look: Look | None = None
     ) -> None:
         require_scipy("the race")
-        self._vehicle, self._limits, self._look_ahead = vehicle, limits, look_ahead
+        self._vehicle, self._limits, self._look = vehicle, limits, look
         max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
         excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))
         self._bound = float(excess) / vehicle.body.mass
@@ -131,14 +146,14 @@ class Planner:
         start: Motion | None = None,
         horizon: float = np.inf,
         rounds: int = _MAX_ROUNDS,
-        point_speeds: Array | None = None,
+        approach: Array | None = None,
     ) -> RacePath:
         """Returns a path through the points (n, 3) [m].
 
         heading: rad, constant until the path has about this direction; None: always along the path.
         start: the motion before the first point; None: at rest at the first point. horizon: m,
         length of the path; it ends at rest only at the last point. rounds: maximum number of corrections of the speed.
-        point_speeds: (n,) m/s, maximum at each point.
+        approach: (n,) s; the speed before a point is at most the distance to it over this time.
         """
         from scipy.ndimage import maximum_filter1d
 
@@ -150,10 +165,16 @@ class Planner:
         first = 0.0 if start is None else float(np.linalg.norm(start.position[1]))
         remaining = curve.x[-1] - u
         caps = self._remembered(remaining)
-        if point_speeds is not None:
-            caps = np.minimum(caps, _near(u, curve.x, point_speeds))
+        slow = _approach_speeds(u, curve.x[len(curve.x) - len(points) :], approach)
         for _ in range(rounds):
-            speed = _speeds(curvature, steps, caps, self._bound, first, 0.0 if is_whole else None)
+            speed = _speeds(
+                curvature,
+                steps,
+                np.minimum(caps, slow),
+                self._bound,
+                first,
+                0.0 if is_whole else None,
+            )
             time = np.concatenate([[0.0], np.cumsum(2.0 * steps / (speed[1:] + speed[:-1]))])
             path = self._path(curve, u, time, start, heading, is_whole)
             reference = path.sample(period=_PERIOD)
@@ -195,27 +216,46 @@ class Planner:
         heading: float | None,
         is_whole: bool,
     ) -> RacePath:
-        knots, yaw_knots = _grid(time[-1], _KNOTS), _grid(time[-1], _YAW_KNOTS)
-        position = curve(np.interp(knots, time, u))
-        at = np.interp(yaw_knots, time, u)
-        direction = curve(at, 1)
-        if self._look_ahead > 0.0:
-            ahead = np.interp(yaw_knots + self._look_ahead, time, u)
-            far = curve(ahead) - curve(at)
-            direction = np.where(np.linalg.norm(far, axis=1)[:, None] > 1.0, far, direction)
-        yaw = _headings(direction, heading)
+        knots = _grid(time[-1], _KNOTS)
+        points = curve(np.interp(knots, time, u))
+        moving = (None, None) if start is None else (start.position[1:], start.yaw[1:])
         if start is not None:
-            position[0] = start.position[0]
+            points[0] = start.position[0]
+        position = _spline(knots, points, 7, moving[0], is_whole)
+        if self._look is None:
+            yaw_knots = _grid(time[-1], _YAW_KNOTS)
+            yaw = _headings(curve(np.interp(yaw_knots, time, u), 1), heading)
+        else:
+            yaw_knots = _grid(time[-1], _LOOK_KNOTS)
+            yaw = self._looking(position, yaw_knots, heading)
+        if start is not None:
             yaw += 2.0 * np.pi * np.round((start.yaw[0] - yaw[0]) / (2.0 * np.pi))
             yaw[0] = start.yaw[0]
-        moving = (None, None) if start is None else (start.position[1:], start.yaw[1:])
         return RacePath(
-            _spline(knots, position, 7, moving[0], is_whole),
+            position,
             _spline(yaw_knots, yaw, 5, moving[1], is_whole),
             curve,
             time,
             u,
         )
+
+    def _looking(self, position: BSpline, knots: Array, heading: float | None) -> Array:
+        """Headings (K,) [rad] at the knots, each the mean of those desired around it."""
+        from scipy.ndimage import gaussian_filter1d
+
+        assert self._look is not None
+        time = _grid(knots[-1], _LOOK_PERIOD)
+        rows = [position(time, order) for order in range(5)]
+        zero = np.zeros(len(time))
+        required = flatness(Reference(time, *rows, zero, zero, zero), self._vehicle)
+        force = required.specific_force
+        axis = force / np.maximum(np.linalg.norm(force, axis=1), 1e-9)[:, None]
+        ahead = np.minimum(time + _LOOK_AHEAD, time[-1])
+        far = position(ahead) - rows[0]
+        default = np.where(np.linalg.norm(far, axis=1)[:, None] > 0.5, far, rows[1])
+        angles = _headings(self._look(rows[0], axis, default), heading)
+        smooth = gaussian_filter1d(angles, 0.5 * _LOOK_KNOTS / _LOOK_PERIOD, mode="nearest")
+        return np.asarray(np.interp(knots, time, smooth))
 
     def _remembered(self, remaining: Array) -> Array:
         """Maximum speeds [m/s] at distances to the last point [m]."""
@@ -247,12 +287,15 @@ def _spline(
     return make_interp_spline(time, values, k=degree, bc_type=(left, right))
 
 
-def _near(u: Array, knots: Array, point_speeds: Array, reach: float = 1.0) -> Array:
-    """Maximum speeds at the parameters u, from those at the knots, which hold within a reach [m]."""
+def _approach_speeds(u: Array, knots: Array, approach: Array | None) -> Array:
+    """Maximum speeds [m/s] at the parameters u before the knots."""
     speeds = np.full(len(u), np.inf)
-    for knot, speed in zip(knots, point_speeds, strict=True):
-        if np.isfinite(speed):
-            speeds[np.abs(u - knot) <= reach] = speed
+    if approach is not None:
+        for knot, duration in zip(knots, approach, strict=True):
+            if duration > 0.0:
+                distance = knot - u
+                slow = np.maximum(distance / duration, _MIN_APPROACH_SPEED)
+                speeds = np.where(distance > -_SPACING, np.minimum(speeds, slow), speeds)
     return speeds
 
 
@@ -284,12 +327,16 @@ def _speeds(
 
     for i, length in enumerate(lengths):
         room = limit - (squared[i] * lateral[i]) ** 2
-        gained = squared[i] + (2.0 * length * math.sqrt(room) if room > 0.0 else 0.0)
+        gained = squared[i]
+        if room > 0.0:
+            gained += 2.0 * length * math.sqrt(room)
         if gained < squared[i + 1]:
             squared[i + 1] = gained
     for i in range(len(lengths), 0, -1):
         room = limit - (squared[i] * lateral[i]) ** 2
-        gained = squared[i] + (2.0 * lengths[i - 1] * math.sqrt(room) if room > 0.0 else 0.0)
+        gained = squared[i]
+        if room > 0.0:
+            gained += 2.0 * lengths[i - 1] * math.sqrt(room)
         if gained < squared[i - 1]:
             squared[i - 1] = gained
     squared[0] = first**2

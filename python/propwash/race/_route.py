@@ -37,8 +37,8 @@ class Route:
     is_passage: NDArray[np.bool_]
     """(n,) whether the point is the passage of the gate."""
 
-    def points(self, gates: Sequence[Gate], moved: Array | None = None) -> Array:
-        """Returns the points (n, 3) [m] for gates whose x, y [m] and yaw [rad] `moved` (g, 3)."""
+    def axes(self, gates: Sequence[Gate], moved: Array | None = None) -> tuple[Array, Array]:
+        """Centres (g, 3) [m] and axes (g, 3, 3), in columns, of gates moved by `moved`."""
         centres = np.array([gate.position for gate in gates])
         axes = np.array([_rotation.rotation(gate.attitude) for gate in gates])
         if moved is not None:
@@ -47,6 +47,11 @@ class Route:
             x, y = axes[:, 0].copy(), axes[:, 1].copy()
             axes[:, 0] = c[:, None] * x - s[:, None] * y
             axes[:, 1] = s[:, None] * x + c[:, None] * y
+        return centres, axes
+
+    def points(self, gates: Sequence[Gate], moved: Array | None = None) -> Array:
+        """The points (n, 3) [m]; moved: (g, 3), offsets of the gates: x, y [m] and yaw [rad]."""
+        centres, axes = self.axes(gates, moved)
         rotated = np.einsum("nij,nj->ni", axes[self.gate], self.offset)
         return np.asarray(centres[self.gate] + rotated)
 
