@@ -38,6 +38,12 @@ _SIDE_ACCELERATION = 15.0
 """m/s^2, with which a path is moved sideways to a gate that is seen late."""
 _REACTION = 0.3
 """s, from the first view of a gate until the path changes."""
+_ROUNDS = 2
+"""Corrections of the speed of a plan in flight."""
+_MIN_AHEAD = 1.5
+"""s, minimum duration of the path that is ahead."""
+_MOVED = 0.03
+"""m, change of a gate one second ahead from which the path is planned again."""
 _MAX_RANGE = 20.0
 """m, of the range finder."""
 
@@ -62,6 +68,8 @@ class SensorPilot:
         self._route = route(briefing.position, gates)
         self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
         points = self._route.points(gates)
+        self._points = points
+        """The points of the route for which the path was planned."""
         self._next = 1
         """Number of the first point of the route that is still ahead."""
         self._uncertain = self._uncertainty()
@@ -130,14 +138,32 @@ class SensorPilot:
             return
         if self._route.is_passage[self._next + count] and ahead[count] < now + _COMMIT:
             return
+        points = self._route.points(self._briefing.gates, self._filter.gates)
+        uncertain = self._uncertainty()
+        if not self._is_outdated(points, uncertain, now):
+            return
         start = self._path.motion(now)
         self._next += count
-        points = self._route.points(self._briefing.gates, self._filter.gates)[self._next :]
-        self._uncertain = self._uncertainty()
+        self._points, self._uncertain = points, uncertain
         self._path = self._planner.plan(
-            points, start=start, horizon=_HORIZON, rounds=1, approach=self._approach()[self._next :]
+            points[self._next :],
+            start=start,
+            horizon=_HORIZON,
+            rounds=_ROUNDS,
+            approach=self._approach()[self._next :],
         )
         self._begin = time
+
+    def _is_outdated(self, points: Array, uncertain: Array, now: float) -> bool:
+        """Whether the path ends soon, or the gates are no longer where it expects them."""
+        times = self._path.point_times[1:]
+        if np.isinf(times[-1]) and self._path.duration < now + _MIN_AHEAD:
+            return True
+        if (np.abs(uncertain - self._uncertain) > _MOVED).any():
+            return True
+        moved = np.linalg.norm(points - self._points, axis=1)[self._next :]
+        is_near = (times > now) & np.isfinite(times)
+        return bool((moved > _MOVED * np.maximum(times - now, 1.0))[is_near].any())
 
     def _uncertainty(self) -> Array:
         """(g,) m, by how much a gate may be further aside than a path through its centre allows."""
