@@ -99,8 +99,10 @@ py::array measure_range(const PyScene& scene, const Finder& finder, const Rows<T
 template <class T>
 py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
                              const Rows<double>& positions, const Rows<T>& position,
-                             const Rows<T>& attitude, double deviation, const SampleNoise& noise,
-                             const MaybePool& pool) {
+                             const Rows<T>& attitude, double deviation, double reach,
+                             double miss_rate, const SampleNoise& noise, const MaybePool& pool) {
+  const BeaconParameters<T> parameters{static_cast<T>(deviation), static_cast<T>(reach),
+                                       static_cast<T>(miss_rate)};
   const Markers<T> markers(vectors_of(positions));
   const std::size_t n = rows_of(position), m = rows_of(positions);
   auto u = new_array<T>(n, m), v = new_array<T>(n, m);
@@ -112,8 +114,7 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
     scene.visible(count, from, to, flags);
   };
   in_pieces(n, 256, pool, [&](PoseRange range) {
-    measure_beacons(camera_of, markers, poses, range, noise, static_cast<T>(deviation), see,
-                    readings);
+    measure_beacons(camera_of, markers, poses, range, noise, parameters, see, readings);
   });
   return py::make_tuple(u, v, visible);
 }
@@ -203,7 +204,8 @@ void bind_ray_measures(py::module_& m) {
   m.def("measure_range", &measure_range<T>, "scene"_a, "finder"_a, "position"_a.noconvert(),
         "attitude"_a.noconvert(), "noise"_a, "pool"_a);
   m.def("measure_beacons", &measure_beacons_of<T>, "scene"_a, "cameras"_a, "markers"_a,
-        "position"_a.noconvert(), "attitude"_a.noconvert(), "deviation"_a, "noise"_a, "pool"_a);
+        "position"_a.noconvert(), "attitude"_a.noconvert(), "deviation"_a, "reach"_a, "miss_rate"_a,
+        "noise"_a, "pool"_a);
   m.def("measure_depth", &measure_depth_of<T>, "scene"_a, "cameras"_a, "max_depth"_a, "deviation"_a,
         "position"_a.noconvert(), "attitude"_a.noconvert(), "noise"_a, "pool"_a);
 }

@@ -1037,6 +1037,8 @@ def measure_beacons(
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...
@@ -1048,6 +1050,8 @@ def measure_beacons(
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...

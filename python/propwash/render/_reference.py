@@ -125,7 +125,8 @@ class Reference:
             self.look = "morning" if lamp is None else "indoor"
         used = lamp if self.look == "indoor" else None
         self._painter = _core.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
-        self._marker_names, self._marker_positions = scene.markers
+        markers = scene.markers
+        self._marker_names, self._marker_positions = markers.names, markers.positions
         self._known: tuple[tuple[str, str, tuple[float, float, float]], ...] = ()
         self._previous: dict[str, _Previous] = {}
         self._lock = threading.Lock()
@@ -210,9 +211,9 @@ class Reference:
         for body in bodies:
             # clients split the name of a landmark at the underscore
             if prefabs.is_gate(body.prefab) and "_" not in body.name:
-                corners, offsets = prefabs.body(body.prefab, body.size).markers
-                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in corners]
-                offsets = np.asarray(offsets) @ rotation(body.pose[1]).T
+                markers = prefabs.body(body.prefab, body.size).markers
+                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in markers.names]
+                offsets = markers.positions @ rotation(body.pose[1]).T
                 positions.append(offsets + np.array(body.pose[0]))
         return names, np.concatenate(positions)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propwash import _rotation
 from propwash._checks import LEVEL, refusal
-from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3
+from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3, vector3
 
 MarkerCorners = tuple[int, int, int, int]
 
@@ -29,6 +29,13 @@ def _corners(value: object, key: str, _unit: str) -> MarkerCorners:
     except (TypeError, ValueError):
         pass
     raise refusal(key, value, "each of 0, 1, 2, 3 once")
+
+
+def _bounds(value: object, key: str, unit: str) -> Vector3:
+    bounds = vector3(value, key, unit)
+    if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
+        raise refusal(key, bounds, f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad")
+    return bounds
 
 
 def _rows(dtype: type[Any], expected: str) -> Conversion:
@@ -53,7 +60,7 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
 
 
 class Item(ParameterSet, frozen=True, kw_only=True):
-    """An item of a scene: name, category, colour and pose."""
+    """An item of a scene: name, category, colour, pose, and how far a seed may move it."""
 
     shape: ClassVar[str] = ""
     """The name of the class in a scene file."""
@@ -63,6 +70,11 @@ class Item(ParameterSet, frozen=True, kw_only=True):
     colour: Annotated[Vector3, Field("", "sRGB, 0 to 1")] = _GREY
     position: Annotated[Vector3, Field("m", "of its centre, world frame")] = _ORIGIN
     attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from item axes to world axes")] = LEVEL
+    perturbation: Annotated[
+        Vector3,
+        _bounds,
+        Field("", "bounds within which a seed moves it: x, y [m], yaw [rad], world axes"),
+    ] = _ORIGIN
 
     @property
     def yaw(self) -> float:
