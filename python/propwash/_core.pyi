@@ -863,6 +863,53 @@ class RaceCourses:
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
         """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
 
+class ErrorStateFilter:
+    """See propwash.estimate.ErrorStateFilter."""
+    def __init__(
+        self,
+        imu: Any,
+        start: ArrayLike,
+        deviations: ArrayLike,
+        gates: ArrayLike,
+        gravity: Any,
+        time: Float,
+        history: Int,
+        rejection: Float,
+    ) -> None: ...
+    def _motion(self) -> tuple: ...
+    def _propagate(self, gyroscope: ArrayLike, accelerometer: ArrayLike, dt: Float) -> None: ...
+    def _update_beacons(
+        self,
+        gates: ArrayLike,
+        corners: ArrayLike,
+        u: ArrayLike,
+        v: ArrayLike,
+        camera: ArrayLike,
+        deviation: Float,
+        time: Float,
+    ) -> NDArray[np.bool]: ...
+    def _update_range(
+        self, range: Float, variance: Float, position: Any, direction: Any, time: Float
+    ) -> bool: ...
+    @property
+    def accelerometer_bias(self) -> NDArray[np.float64]:
+        """(3,) m/s^2, sensor axes"""
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """(e, e) covariance of the errors at `time`; see the class for their order"""
+    @property
+    def gates(self) -> NDArray[np.float64]:
+        """(g, 3) estimated offsets of the gates from their nominal poses: x, y m, yaw rad"""
+    @property
+    def gyroscope_bias(self) -> NDArray[np.float64]:
+        """(3,) rad/s, sensor axes"""
+    @property
+    def time(self) -> float:
+        """s, of the last IMU reading"""
+    @property
+    def update_time(self) -> float:
+        """s, of the last measurement, or of the oldest IMU reading kept if that is later; measurements from before are refused"""
+
 def bias_next(
     bias: ArrayLike,
     deviations: Sequence[Float],
