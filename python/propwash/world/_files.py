@@ -27,6 +27,7 @@ from propwash.vehicle.toml import toml_line, toml_value
 from propwash.world import _generators as generators
 from propwash.world import _items as parts
 from propwash.world import _mesh_files
+from propwash.world import _textures as textures
 from propwash.world._items import LARGEST_WORLD
 
 _FOLDER = Path(__file__).parent / "scenes"
@@ -100,12 +101,25 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
                 raise ParameterError(f"{key}.file and {key}.{name} are both given: expected one")
         name = values.text(fields.pop("file"), f"{key}.file")
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
+    if fields.get("texture"):
+        fields["texture"] = _texture(fields["texture"], f"{key}.texture", folder)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
     bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
     if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
         expected = f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad"
         raise refusal(f"{key}.perturbation", bounds, expected)
     return item if seed is None else _perturbed(item, bounds, seed)
+
+
+def _texture(value: object, key: str, folder: Path) -> str:
+    """A texture whose file is relative to the scene file."""
+    texture = values.text(value, key)
+    if not texture.lower().endswith(textures.SUFFIXES):
+        return texture
+    path = folder / texture
+    if not _files.is_file(path):
+        raise refusal(key, texture, "an image file, relative to the scene file")
+    return str(path)
 
 
 def _yaw(value: object, key: str) -> float:
