@@ -38,8 +38,13 @@ auto caster(const PyScene& scene) {
 class CameraRig {
  public:
   CameraRig(double width, double height, double focal, const Rows<double>& position,
-            const Rows<double>& attitude)
-      : optics_{width, height, focal, {}, Quat<double>::identity()} {
+            const Rows<double>& attitude, const std::array<double, 4>& lens)
+      : optics_{width,
+                height,
+                focal,
+                {},
+                Quat<double>::identity(),
+                make_distortion(lens[0], lens[1], lens[2], lens[3])} {
     const std::size_t count = std::max(rows_of(position), rows_of(attitude));
     for (std::size_t i = 0; i < count; ++i) {
       Camera<double> camera = optics_;
@@ -221,8 +226,9 @@ void bind_world_sensors(py::module_& m) {
            }),
            "directions"_a, "max_range"_a, "variance"_a, "position"_a);
   py::class_<CameraRig>(m, "CameraModel", "See propwash.Camera.")
-      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&>(), "width"_a,
-           "height"_a, "focal"_a, "position"_a, "attitude"_a)
+      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&,
+                    const std::array<double, 4>&>(),
+           "width"_a, "height"_a, "focal"_a, "position"_a, "attitude"_a, "lens"_a)
       .def_property_readonly("count", &CameraRig::count)
       .def("project", &project_points, "position"_a, "attitude"_a, "points"_a)
       .def("poses", &camera_poses, "position"_a, "attitude"_a)

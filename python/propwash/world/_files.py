@@ -27,6 +27,7 @@ from propwash.vehicle.toml import toml_line, toml_value
 from propwash.world import _generators as generators
 from propwash.world import _items as parts
 from propwash.world import _mesh_files
+from propwash.world import _textures as textures
 
 _FOLDER = Path(__file__).parent / "scenes"
 _HEAD = ("name", "items", "markers", "start", "generator", "sources")
@@ -99,8 +100,21 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
                 raise ParameterError(f"{key}.file and {key}.{name} are both given: expected one")
         name = values.text(fields.pop("file"), f"{key}.file")
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
+    if fields.get("texture"):
+        fields["texture"] = _texture(fields["texture"], f"{key}.texture", folder)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
     return item if seed is None else _perturbed(item, seed)
+
+
+def _texture(value: object, key: str, folder: Path) -> str:
+    """A texture whose file is relative to the scene file."""
+    texture = values.text(value, key)
+    if not texture.lower().endswith(textures.SUFFIXES):
+        return texture
+    path = folder / texture
+    if not _files.is_file(path):
+        raise refusal(key, texture, "an image file, relative to the scene file")
+    return str(path)
 
 
 def _yaw(value: object, key: str) -> float:

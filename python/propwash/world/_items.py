@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propwash import _rotation
 from propwash._checks import LEVEL, refusal
 from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3, vector3
+from propwash.world import _textures as textures
 
 MarkerCorners = tuple[int, int, int, int]
 
@@ -75,6 +76,19 @@ class Item(ParameterSet, frozen=True, kw_only=True):
         _bounds,
         Field("", "bounds within which a seed moves it: x, y [m], yaw [rad], world axes"),
     ] = _ORIGIN
+    texture: Annotated[
+        str,
+        Field("", "of images: a .png or .jpg file or a name of texture_names(), times `colour`"),
+    ] = ""
+    texture_width: Annotated[float, Field("m", "of the texture on the surface")] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.texture:
+            textures.is_file(self.texture)
+        if not 1e-3 <= self.texture_width <= LARGEST_WORLD:
+            expected = f"a number from 0.001 to {LARGEST_WORLD:g} m"
+            raise refusal(f"item {self.name!r}: texture_width", self.texture_width, expected)
 
     @property
     def yaw(self) -> float:
