@@ -366,7 +366,7 @@ class ErrorStateFilter {
     const T ru = seen.u - h.pixel.u - change(h.u, seen.gate);
     const T rv = seen.v - h.pixel.v - change(h.v, seen.gate);
     // the Cholesky factor of the covariance of the residual: [p 0; q r]
-    const T p = sqrt(covariance_.dot_row(h.u, seen.gate, first_.data()) + variance);
+    const T p = sqrt(max(covariance_.dot_row(h.u, seen.gate, first_.data()), T(0)) + variance);
     const T q = covariance_.dot_row(h.v, seen.gate, first_.data()) / p;
     const T r =
         sqrt(max(covariance_.dot_row(h.v, seen.gate, second_.data()) + variance - q * q, variance));
@@ -388,7 +388,7 @@ class ErrorStateFilter {
     if (!(h.descent > T(0.05)) || !(h.range > T(0))) return false;
     covariance_.product(h.row, gates(), first_.data());
     const T residual = range - h.range;
-    const T p = sqrt(covariance_.dot_row(h.row, gates(), first_.data()) + variance);
+    const T p = sqrt(max(covariance_.dot_row(h.row, gates(), first_.data()), T(0)) + variance);
     const T y = residual / p;
     if (!is_finite(y) || y * y > range_bound_) return false;
     for (std::size_t i = 0; i < first_.size(); ++i) {
