@@ -618,7 +618,13 @@ class RangeFinderModel:
 class CameraModel:
     """See propwash.Camera."""
     def __init__(
-        self, width: Float, height: Float, focal: Float, position: ArrayLike, attitude: ArrayLike
+        self,
+        width: Float,
+        height: Float,
+        focal: Float,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        lens: Sequence[Float],
     ) -> None: ...
     def matrix(self) -> NDArray[np.float64]: ...
     def poses(self, position: ArrayLike, attitude: ArrayLike) -> tuple: ...
@@ -627,6 +633,10 @@ class CameraModel:
     def unproject(self, pixels: ArrayLike) -> NDArray[np.float64]: ...
     @property
     def count(self) -> int: ...
+
+class Texture:
+    """An image on surfaces; see propwash.world.Item.texture."""
+    def __init__(self, image: ArrayLike) -> None: ...
 
 class Painter:
     """See propwash.render.Offscreen."""
@@ -656,9 +666,13 @@ class Painter:
         antialias: Int,
         kinds: tuple,
         bottom_first: bool,
+        lens: Sequence[Float] = [0.0, 0.0, 0.0, 0.0],
     ) -> dict: ...
     def range(self, origin: Any, direction: Any, limit: Float) -> float: ...
     def remove_bodies(self) -> None: ...
+    def set_texture(
+        self, item: Int, texture: Texture, size: Sequence[Float], shift: Sequence[Float]
+    ) -> None: ...
     def touches(self, position: Any, radius: Float) -> bool: ...
     def visible(self, start: Any, ends: ArrayLike) -> NDArray[np.bool]: ...
 
@@ -742,6 +756,7 @@ class PoseMessage:
         object_position: Any = None,
         object_attitude: Any = None,
         render: Sequence[bool] | None = None,
+        motion_blur: Sequence[Float] | None = None,
     ) -> None: ...
     @property
     def cameras(self) -> list[PoseCamera]: ...
@@ -1084,6 +1099,8 @@ def measure_beacons(
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...
@@ -1095,6 +1112,8 @@ def measure_beacons(
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...
