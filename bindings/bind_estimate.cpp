@@ -44,7 +44,7 @@ void add_readings(Filter& filter, const Rows<double>& gyroscope, const Rows<doub
   });
 }
 
-/// camera: width, height, focal length, position (3), attitude (4).
+/// camera: width, height, focal length, position (3), attitude (4), distortion (4).
 py::array_t<bool> correct_by_beacons(Filter& filter,
                                      const py::array_t<std::int64_t, py::array::c_style>& gates,
                                      const py::array_t<std::int64_t, py::array::c_style>& corners,
@@ -56,9 +56,11 @@ py::array_t<bool> correct_by_beacons(Filter& filter,
                          static_cast<int>(corners.data()[i]), u.data()[i], v.data()[i]});
   }
   const double* c = camera.data();
+  const Camera<double> view{c[0],           c[1],
+                            c[2],           vec3_at(c + 3),
+                            quat_at(c + 6), make_distortion(c[10], c[11], c[12], c[13])};
   py::array_t<bool> accepted(gates.size());
-  filter.update_beacons(sightings, {c[0], c[1], c[2], vec3_at(c + 3), quat_at(c + 6)}, deviation,
-                        time, accepted.mutable_data());
+  filter.update_beacons(sightings, view, deviation, time, accepted.mutable_data());
   return accepted;
 }
 
