@@ -38,6 +38,9 @@ Filter new_filter(const py::object& imu, const Rows<double>& start, const Rows<d
 
 void add_readings(Filter& filter, const Rows<double>& gyroscope, const Rows<double>& accelerometer,
                   double dt) {
+  for (std::size_t i = 0; i < rows_of(gyroscope); ++i) {
+    detail::check_reading(vector_at(gyroscope, i), vector_at(accelerometer, i), dt);
+  }
   interruptible(gyroscope.shape(0), [&](py::ssize_t i) {
     const auto row = static_cast<std::size_t>(i);
     filter.propagate(vector_at(gyroscope, row), vector_at(accelerometer, row), dt);
