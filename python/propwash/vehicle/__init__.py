@@ -20,6 +20,7 @@ from propwash.vehicle.multicopter import (
     ImuReading,
     Integrator,
     Multicopter,
+    MotionEstimate,
     MulticopterState,
     Trajectory,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "LowPassParameters",
     "MotorParameters",
     "Multicopter",
+    "MotionEstimate",
     "MulticopterState",
     "OuterLoops",
     "ParameterError",
