@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
 from propwash._checks import ParameterError
-from propwash.estimate._motion import MotionEstimate
 from propwash.sensors import Camera
-from propwash.vehicle import ImuParameters
+from propwash.vehicle import ImuParameters, MotionEstimate, MulticopterState
 from propwash.world import Gate
 
 Array = NDArray[np.float64]
@@ -47,7 +46,7 @@ class ErrorStateFilter(_core.ErrorStateFilter):
     def __init__(
         self,
         imu: ImuParameters,
-        start: MotionEstimate,
+        start: MotionEstimate | MulticopterState,
         gates: Iterable[Gate] = (),
         *,
         position_deviation: ArrayLike = 0.01,
