@@ -22,6 +22,7 @@
 #include "propwash/control/tracking.hpp"
 #include "propwash/estimate/error_covariance.hpp"
 #include "propwash/estimate/error_state_filter.hpp"
+#include "propwash/estimate/filter_types.hpp"
 #include "propwash/estimate/observations.hpp"
 #include "propwash/estimate/reading_history.hpp"
 #include "propwash/estimate/strapdown.hpp"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <propwash/control/rate_controller.hpp>
+#include <propwash/estimate/error_state_filter.hpp>
 #include <propwash/vehicle/car.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <string>
@@ -211,4 +212,28 @@ TEST_CASE("a car's step allocates nothing", "[no allocation]") {
   CHECK(count.news == 0);
   CHECK(count.mallocs == 0);
   CHECK(car.state().x > 0.0);
+}
+
+TEST_CASE("a filter's readings and updates allocate nothing, late ones too", "[no allocation]") {
+  const pw::Pose ahead{{8.0, 0.0, 1.5}};
+  const auto gate = pw::make_gate_prior<double>(ahead, {2.0, 2.0, 0.2, 0.1}, {1.0, 1.0, 0.1});
+  pw::FilterOptions options;
+  options.history = 20;
+  pw::ErrorStateFilter<> filter({}, {{0.0, 0.0, 1.5}}, {}, {gate}, options);
+  const auto camera = pw::make_camera(1024.0, 768.0, 1.2);
+  const std::array<pw::BeaconSighting<double>, 2> seen{
+      {{0, 0, 450.0, 320.0}, {0, 2, 590.0, 450.0}}};
+  bool accepted[2] = {};
+  std::size_t used = 0;
+  const auto count = allocations([&] {
+    for (int n = 0; n < 100; ++n) {
+      filter.propagate({0.0, 0.0, 0.01}, {0.0, 0.0, 9.81}, 0.001);
+      if (n % 10 != 9) continue;
+      used += filter.update_beacons(seen, camera, 5.0, filter.time() - 0.0035, accepted);
+      filter.update_range(1.5, 0.01, {}, {0.0, 0.0, -1.0}, filter.time() - 0.003);
+    }
+  });
+  CHECK(count.news == 0);
+  CHECK(count.mallocs == 0);
+  CHECK(used > 10);
 }
