@@ -19,10 +19,12 @@ using Vec = pw::Vec3<double>;
 namespace {
 
 const std::vector<pw::Shape>& shapes() {
-  static const std::vector<pw::Shape> all{
-      pw::Box{{1.0, 0.6, 0.4}}, pw::Sphere{0.5},
-      pw::Capsule{0.3, 0.9},    pw::Cylinder{0.4, 0.7},
-      pw::Gate{},               pw::Mesh{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 1, 2}}}};
+  static const std::vector<pw::Shape> all{pw::Box{{1.0, 0.6, 0.4}},
+                                          pw::Sphere{0.5},
+                                          pw::Capsule{0.3, 0.9},
+                                          pw::Cylinder{0.4, 0.7},
+                                          pw::Gate{},
+                                          pw::Mesh{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 1, 2}}}};
   return all;
 }
 
@@ -37,8 +39,12 @@ struct Worlds {
     for (int i = 0; i < 24; ++i) {
       const bool moves = i % 3 == 0;
       const pw::Pose pose{dice.vec3(4.0), dice.unit_quat()};
-      pw::SceneItem item{"item" + std::to_string(i), "", {}, pose,
-                         shapes()[static_cast<std::size_t>(i) % shapes().size()], moves};
+      pw::SceneItem item{"item" + std::to_string(i),
+                         "",
+                         {},
+                         pose,
+                         shapes()[static_cast<std::size_t>(i) % shapes().size()],
+                         moves};
       if (moves) item.pose = {};
       bodies.push_back(pose);
       mixed.add(item);

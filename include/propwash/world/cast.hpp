@@ -33,8 +33,8 @@ struct Tracer {
   W id;
   Vec3<W> normal;
 
-  PROPWASH_FN Tracer(const SceneView<T>& scene, const Vec3<W>& origin_W,
-                     const Vec3<W>& direction_W, const W& max_range)
+  PROPWASH_FN Tracer(const SceneView<T>& scene, const Vec3<W>& origin_W, const Vec3<W>& direction_W,
+                     const W& max_range)
       : part(&scene), ignored(scene.ignored), origin(origin_W), direction(direction_W) {
     inverse = safe_inverse(direction);
     // checks all six numbers at once: the sum is finite only if all of them are

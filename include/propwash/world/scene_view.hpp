@@ -49,8 +49,8 @@ struct SceneNode {
   std::int32_t axis;         ///< along which the children were split
 };
 
-/// Non-owning. A scene with moving items has two parts: the static items, whose index is built once,
-/// and the moving ones at their present poses.
+/// Non-owning. A scene with moving items has two parts: the static items, whose index is built
+/// once, and the moving ones at their present poses.
 template <class T>
 struct SceneView {
   const WorldPlane<T>* planes = nullptr;        ///< the planes
@@ -61,7 +61,7 @@ struct SceneView {
   std::int32_t plane_count = 0;                 ///< number of planes
   std::int32_t node_count = 0;                  ///< number of nodes
   const SceneView* next = nullptr;              ///< another part of the scene, or null
-  std::int32_t ignored = -1;                    ///< id of an item that all queries leave out; -1: none
+  std::int32_t ignored = -1;  ///< id of an item that all queries leave out; -1: none
 };
 
 /// The depth limit of the tree: the size of a traversal's stack.

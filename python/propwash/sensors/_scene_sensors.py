@@ -27,7 +27,39 @@ class RangeReading:
     """(…) m, or (…, m) for m rays; max_range + 1 for a ray that hits nothing within max_range."""
 
 
-class RangeFinder(ModelledSensor[RangeReading]):
+class _InScene:
+    """A sensor of a scene, whose moving items are where they are at the time of a reading."""
+
+    _scene: Scene
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that is measured."""
+        return self._scene
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the measured bodies see each other."""
+        return self._scene.vehicles is not None
+
+    def _now(self, motion: Motion, sampling: Sampling) -> Scene:
+        """The scene at the time of a reading, with the bodies if they see each other."""
+        scene = self._scene
+        if sampling.time is None and scene.has_motion:
+            raise ValueError(
+                "time: expected the time of the reading [s], because items of the scene move, got "
+                "None; a scene of one time is scene.at(time)"
+            )
+        time = 0.0 if sampling.time is None else sampling.time
+        if scene.vehicles is None:
+            return scene.at(time) if scene.has_motion else scene
+        position = motion.position
+        if sampling.absent is not None:
+            position = np.where(sampling.absent[:, None], np.nan, position)
+        return scene.at(time, position, motion.attitude)
+
+
+class RangeFinder(_InScene, ModelledSensor[RangeReading]):
     """Distances along one or several rays that are fixed to the body.
 
     scene: what the rays hit.
@@ -77,11 +109,6 @@ class RangeFinder(ModelledSensor[RangeReading]):
         )
 
     @property
-    def scene(self) -> Scene:
-        """The scene that the rays hit."""
-        return self._scene
-
-    @property
     def directions(self) -> Array:
         """(m, 3) unit vectors, body frame."""
         return self._directions.copy()
@@ -91,16 +118,18 @@ class RangeFinder(ModelledSensor[RangeReading]):
         """m, the largest distance that is measured."""
         return self._max_range
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> RangeReading:
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> RangeReading:
         """Measures distances from bodies at positions (…, 3) m with attitudes (…, 4).
 
-        A body whose pose is not finite reads NaN.
+        time: s, required if items of the scene move. A body whose pose is not finite reads NaN.
         """
-        return self._measured(position, attitude)
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> RangeReading:
         rows = _core.measure_range(
-            self._scene.core,
+            self._now(motion, sampling).core,
             self._model,
             motion.position,
             motion.attitude,
@@ -110,7 +139,7 @@ class RangeFinder(ModelledSensor[RangeReading]):
         return RangeReading(rows[:, 0] if self._is_single else rows)
 
 
-class _CameraSensor(Sensor[Reading]):
+class _CameraSensor(_InScene, Sensor[Reading]):
     """A sensor with a camera, whose mounting is common to all bodies or has a row for each."""
 
     _camera: Camera
@@ -169,15 +198,15 @@ class Beacons(_CameraSensor[BeaconReading]):
         super().__init__(seed)
         self._scene = _scene(scene)
         self._camera = _camera(camera)
+        self._positions: Array | None = None  # those of the scene, which may move
         if markers is None:
-            names, positions = self._scene.markers
+            self._ids = self._scene.markers.names
         else:
-            names = tuple(markers)
+            self._ids = tuple(markers)
             positions = np.array(
                 [_checks.shaped(f"markers[{k!r}]", v, (3,), unit="m") for k, v in markers.items()]
             )
-        self._ids = names
-        self._positions = np.ascontiguousarray(positions, dtype=np.float64).reshape(-1, 3)
+            self._positions = np.ascontiguousarray(positions, dtype=np.float64).reshape(-1, 3)
         self._deviation = _checks.not_negative("deviation", deviation, "pixels")
 
     @property
@@ -187,20 +216,27 @@ class Beacons(_CameraSensor[BeaconReading]):
 
     @property
     def positions(self) -> Array:
-        """(m, 3) m, world frame."""
-        return self._positions.copy()
+        """(m, 3) m, world frame; of markers that move, at time 0."""
+        known = self._scene.markers.position if self._positions is None else self._positions
+        return known.copy()
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> BeaconReading:
-        """Measures beacons from bodies at positions (…, 3) m with attitudes (…, 4)."""
-        return self._measured(position, attitude)
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> BeaconReading:
+        """Measures beacons from bodies at positions (…, 3) m with attitudes (…, 4).
+
+        time: s, required if items of the scene move.
+        """
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> BeaconReading:
         self._check_size(len(motion))
+        now = self._now(motion, sampling)
         return BeaconReading(
             *_core.measure_beacons(
-                self._scene.core,
+                now.core,
                 self._camera.core,
-                self._positions,
+                now.markers.position if self._positions is None else self._positions,
                 motion.position,
                 motion.attitude,
                 self._deviation,
@@ -257,15 +293,20 @@ class DepthCamera(_CameraSensor[DepthReading]):
             )
         return new
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> DepthReading:
-        """Depth images from bodies at positions (…, 3) m with attitudes (…, 4)."""
-        return self._measured(position, attitude)
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> DepthReading:
+        """Depth images from bodies at positions (…, 3) m with attitudes (…, 4).
+
+        time: s, required if items of the scene move.
+        """
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> DepthReading:
         self._check_size(len(motion))
         return DepthReading(
             _core.measure_depth(
-                self._scene.core,
+                self._now(motion, sampling).core,
                 self._camera.core,
                 self._max_depth,
                 self._deviation,
@@ -287,7 +328,7 @@ class CollisionReading:
     """(…) index of a touched item in `scene.items`; -1: none."""
 
 
-class CollisionSensor(Sensor[CollisionReading]):
+class CollisionSensor(_InScene, Sensor[CollisionReading]):
     """Whether a sphere about a point of the body touches an item of a scene.
 
     scene: what may be touched. radius: m; 0.15 is that of the published renderer.
@@ -312,13 +353,21 @@ class CollisionSensor(Sensor[CollisionReading]):
         # only the mounting of the camera is used
         self._mounting = Camera(1, 1, position=_checks.shaped("position", position, (3,), unit="m"))
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> CollisionReading:
-        """Tests bodies at positions (…, 3) m with attitudes (…, 4) for contact."""
-        return self._measured(position, attitude)
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> CollisionReading:
+        """Tests bodies at positions (…, 3) m with attitudes (…, 4) for contact.
+
+        time: s, required if items of the scene move.
+        """
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> CollisionReading:
         at, _ = self._mounting.pose(motion.position, motion.attitude)
-        return CollisionReading(*self._scene.collides(at, radius=self._radius))
+        places = np.ascontiguousarray(at, dtype=np.float64)
+        core = self._now(motion, sampling).core
+        ids = core.collide(places, None, self._radius, (0.0, 0.0, 0.0), self.is_joint)
+        return CollisionReading(ids >= 0, ids)
 
 
 def _scene(value: object) -> Scene:
