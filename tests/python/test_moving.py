@@ -58,7 +58,8 @@ def test_a_moving_scene_equals_the_static_scene_of_its_items_bit_for_bit(time: f
     assert not rest.has_motion
     for dtype in (np.float32, np.float64):
         origins, directions = (x.astype(dtype) for x in rays(3000, 4))
-        for a, b in zip(now.raycast(origins, directions), rest.raycast(origins, directions)):
+        hits = now.raycast(origins, directions), rest.raycast(origins, directions)
+        for a, b in zip(*hits, strict=True):
             np.testing.assert_array_equal(a, b)
         free = now.visible(origins, directions)
         np.testing.assert_array_equal(free, rest.visible(origins, directions))
@@ -83,7 +84,7 @@ def test_a_static_scene_does_not_change_with_time() -> None:
 
 def test_the_range_to_a_body_that_moves_with_the_vehicle_is_constant() -> None:
     velocity = np.array([1.3, -0.4, 0.7])
-    ahead = Waypoints([0.0, 10.0], [[4, 0, 0], [4, 0, 0] + 10.0 * velocity])
+    ahead = Waypoints([0.0, 10.0], np.array([4, 0, 0]) + np.outer([0, 10], velocity))
     scene = Scene([Box(name="other", size=(1, 1, 1), motion=ahead)])
     finder = pw.RangeFinder(scene, [1, 0, 0], variance=0.0)
     times = np.linspace(0.0, 10.0, 23)
@@ -92,7 +93,9 @@ def test_the_range_to_a_body_that_moves_with_the_vehicle_is_constant() -> None:
 
 
 def test_the_range_decreases_by_the_closing_speed() -> None:
-    scene = Scene([Sphere(name="ball", radius=0.5, motion=lambda t: ((9.0 - 2.0 * t, 0, 0), LEVEL))])
+    scene = Scene(
+        [Sphere(name="ball", radius=0.5, motion=lambda t: ((9.0 - 2.0 * t, 0, 0), LEVEL))]
+    )
     finder = pw.RangeFinder(scene, [1, 0, 0], variance=0.0)
     times = np.linspace(0.0, 2.0, 9)
     ranges = np.array([finder.measure((1.5 * t, 0, 0), LEVEL, time=t).range for t in times])
@@ -251,7 +254,7 @@ def test_motions_may_be_functions_and_are_checked() -> None:
         scene({"times": [1.0, 1.0], "positions": [[0, 0, 0]] * 2})
     with pytest.raises(ValueError, match="position: expected None for a scene without vehicles"):
         rising.at(0.0, [[0, 0, 0]])
-    with pytest.raises(ParameterError, match="vehicles: .*expected a shape"):
+    with pytest.raises(ParameterError, match=r"vehicles: .*expected a shape"):
         Scene(vehicles=Plane(name="p"))
 
 
@@ -300,7 +303,7 @@ def test_a_recorded_and_a_streamed_skeleton_agree() -> None:
     bones = [Capsule(name="arm", radius=0.1, length=0.5), Box(name="trunk", size=(0.3, 0.4, 0.6))]
     times = np.cumsum(rng.uniform(0.05, 0.2, 30))
     joints = rng.uniform(-2, 2, (30, 2, 3))
-    positions, attitudes = world.poses_between(joints, joints + [0.1, 0.2, 0.5])
+    positions, attitudes = world.poses_between(joints, joints + np.array([0.1, 0.2, 0.5]))
     recorded = Skeleton(bones, times, positions, attitudes)
     streamed = Skeleton(bones, history=1000)
     scene = Scene(streamed.items)
@@ -313,7 +316,7 @@ def test_a_recorded_and_a_streamed_skeleton_agree() -> None:
     walk = Waypoints(times, positions[:, 1], attitudes[:, 1])
     t = 0.3 * times[7] + 0.7 * times[8]
     np.testing.assert_allclose(other.at(t)["trunk"].position, walk(t).position, atol=1e-12)
-    with pytest.raises(ParameterError, match="time = .*: expected more than that of the last"):
+    with pytest.raises(ParameterError, match=r"time = .*: expected more than that of the last"):
         streamed.append(times[-1], positions[0], attitudes[0])
     with pytest.raises(ParameterError, match="positions: expected"):
         streamed.append(times[-1] + 1.0, positions[0][:1], attitudes[0])
