@@ -72,7 +72,7 @@ def test_a_moving_scene_equals_the_static_scene_of_its_items_bit_for_bit(time: f
     ):
         np.testing.assert_array_equal(mine.id, other.id)
         np.testing.assert_array_equal(mine[0], other[0])
-    np.testing.assert_array_equal(now.markers.position, rest.markers.position)
+    np.testing.assert_array_equal(now.markers.positions, rest.markers.positions)
 
 
 def test_a_static_scene_does_not_change_with_time() -> None:
@@ -138,7 +138,7 @@ def test_a_beacon_is_hidden_while_a_body_passes() -> None:
 def test_the_markers_of_a_moving_gate_move_with_it() -> None:
     gate = Gate(name="G", width=1.0, height=1.0, motion=Waypoints([0, 1], [[5, 0, 0], [5, 1, 0]]))
     scene = Scene([gate])
-    shift = scene.at(1.0).markers.position - scene.at(0.0).markers.position
+    shift = scene.at(1.0).markers.positions - scene.at(0.0).markers.positions
     np.testing.assert_allclose(shift, [[0, 1, 0]] * 4, atol=1e-12)
     beacons = pw.Beacons(scene, pw.Camera())
     u = [beacons.measure((0, 0, 0), LEVEL, t).u for t in (0.0, 1.0)]
@@ -364,3 +364,13 @@ def test_a_person_stands_on_the_ground_with_the_given_height() -> None:
     assert now.items[top.id[0]].category == "person"
     assert now.collides([1.0, 0.0, 1.0], radius=0.1).collided
     assert not now.collides([0.0, 0.0, 1.0], radius=0.1).collided
+
+
+def test_courses_and_environments_refuse_moving_scenes() -> None:
+    gate = Gate(name="G", width=1.0, height=1.0, motion=Waypoints([0, 1], [[5, 0, 0], [5, 1, 0]]))
+    scene = Scene([gate], start=world.Start(position=(0, 0, 1)))
+    with pytest.raises(ValueError, match="course: expected a scene whose items do not move"):
+        pw.race.course_gates(scene)
+    assert pw.race.course_gates(scene.at(1.0))[0].position == (5.0, 1.0, 0.0)
+    with pytest.raises(ValueError, match="scene: expected one whose items do not move"):
+        pw.gym.Hover(scene=scene)

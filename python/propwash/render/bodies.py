@@ -52,11 +52,6 @@ def _body(prefab: str, size: Size) -> Scene:
     return Scene([_part(Box, "box", GREY, category="obstacle", size=(x, y, z))])
 
 
-def is_gate(prefab: str) -> bool:
-    """Whether the body with this name is a gate, which has four markers."""
-    return "gate" in prefab.lower()
-
-
 def _part(
     kind: type[PartT],
     name: str,

@@ -19,12 +19,14 @@ from numpy.typing import ArrayLike
 
 from propwash._checks import whole_number
 from propwash.render import _pose
+from propwash.render._blur import STILL, sweep_of
 from propwash.render._reference import Body, Reference, Request, View, checked_fov
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.render.moving import moving_objects
 from propwash.world import Scene
 
+Numbers = list[float]
 Cameras = RenderCamera | Kind | Iterable[RenderCamera | Kind]
 
 
@@ -74,6 +76,8 @@ class Offscreen:
         position: ArrayLike = (0.0, 0.0, 0.0),
         attitude: ArrayLike = (1.0, 0.0, 0.0, 0.0),
         *,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        body_rates: ArrayLike = (0.0, 0.0, 0.0),
         objects: Iterable[RenderObject] = (),
         time_ns: int = 0,
     ) -> Frame:
@@ -87,6 +91,9 @@ class Offscreen:
             cameras: one or several, mounted on the vehicle.
             position: (3,) m, of the vehicle in the world.
             attitude: (4,) from body axes to the world, scalar first.
+            velocity: (3,) m/s, world frame, of the vehicle; with `body_rates` for cameras with
+                motion blur.
+            body_rates: (3,) rad/s, body frame.
             objects: bodies in the scene, for this image only.
             time_ns: ns, the time stamp of the frame, and the time of the scene's moving items.
 
@@ -103,19 +110,15 @@ class Offscreen:
             bodies += moving_objects(at_time)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
+        motion = (
+            _pose.numbers("velocity", velocity, 3, "3 finite numbers [m/s]"),
+            _pose.numbers("body_rates", body_rates, 3, "3 finite numbers [rad/s]"),
+        )
         request = Request(
             self.width,
             self.height,
             self.vertical_fov_deg,
-            [
-                View(
-                    each.name,
-                    each.kind,
-                    _pose.compose(vehicle, (each.position, each.attitude)),
-                    each.collision,
-                )
-                for each in mounted
-            ],
+            [_view(each, vehicle, motion) for each in mounted],
             [
                 Body(each.name, each.prefab, each.size, (each.position, each.attitude))
                 for each in bodies
@@ -137,6 +140,14 @@ class Offscreen:
     def forget(self) -> None:
         """Discards the previous images: the next flow images show no motion."""
         self._reference.forget()
+
+
+def _view(camera: RenderCamera, vehicle: _pose.Pose, motion: tuple[Numbers, Numbers]) -> View:
+    pose = _pose.compose(vehicle, (camera.position, camera.attitude))
+    sweep = sweep_of(vehicle, pose, *motion, camera.motion_blur) if camera.motion_blur else STILL
+    return View(
+        camera.name, camera.kind, pose, camera.collision, sweep=sweep, lens=camera.distortion
+    )
 
 
 def _camera(value: object) -> object:

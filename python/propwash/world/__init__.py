@@ -35,6 +35,7 @@ from propwash.world._scene import (
     scene_names,
 )
 from propwash.world._skeleton import Skeleton, person, poses_between
+from propwash.world._textures import texture_image, texture_names
 
 __all__ = [
     "Box",
@@ -63,4 +64,6 @@ __all__ = [
     "poses_between",
     "scene_json_schema",
     "scene_names",
+    "texture_image",
+    "texture_names",
 ]
