@@ -114,3 +114,4 @@
 #include "propwash/world/scene_index.hpp"
 #include "propwash/world/scene_view.hpp"
 #include "propwash/world/shapes.hpp"
+#include "propwash/world/waypoints.hpp"
