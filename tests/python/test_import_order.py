@@ -29,6 +29,7 @@ ORDER = (
     "logs",
     "viz",
     "race",
+    "datasets",
     "identify",
     "tune",
     "gym",
