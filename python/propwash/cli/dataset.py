@@ -70,8 +70,10 @@ def _add_flight(
     add("--seed", type=int, default=0, help="of noise and scene (default: %(default)s)")
     add(
         "--connect",
-        action="store_true",
-        help="images from a renderer that connects to ports 10253 and 10254",
+        nargs=2,
+        type=int,
+        metavar=("POSE", "IMAGE"),
+        help="images from a renderer that connects to these ports, usually 10253 10254",
     )
     add_vehicle(parser, "blackbird")
 
@@ -95,7 +97,7 @@ def _blackbird(options: argparse.Namespace) -> None:
         cameras=cameras,
         seed=options.seed,
         vehicle=options.vehicle,
-        connect=options.connect,
+        connect=None if options.connect is None else tuple(options.connect),
     )
     flights = [(options.trajectory, options.yaw, options.speed)]
     if options.all:
@@ -151,7 +153,7 @@ def _euroc(options: argparse.Namespace) -> None:
         baseline=options.baseline,
         seed=options.seed,
         vehicle=options.vehicle,
-        connect=options.connect,
+        connect=None if options.connect is None else tuple(options.connect),
     )
     write: Callable[..., Path] = dataset.write
     folder = write(

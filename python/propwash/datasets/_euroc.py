@@ -62,8 +62,8 @@ class Euroc:
     """Of the noise and of the scene."""
     vehicle: str = "blackbird"
     """Name or file."""
-    connect: bool = False
-    """Whether a renderer that connects to the published ports renders, not the built-in one."""
+    connect: tuple[int, int] | None = None
+    """Ports for poses and images, to which a renderer connects; None: the built-in renderer."""
 
     def __post_init__(self) -> None:
         _checks.positive("duration", self.duration, "s")

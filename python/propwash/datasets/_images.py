@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import subprocess
 import tarfile
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,10 +50,8 @@ class LosslessVideo:
     def close(self) -> None:
         """Completes the file."""
         if self._process is not None:
-            try:
+            with suppress(BrokenPipeError):
                 self._process.communicate()
-            except BrokenPipeError:
-                self._process.wait()
             if self._process.returncode != 0:
                 self._fail()
         self._messages.close()
@@ -84,9 +85,11 @@ class LosslessVideo:
 
     def _fail(self) -> None:
         assert self._process is not None
-        self._process.wait()
+        status = self._process.wait()
         self._messages.seek(0)
-        text = self._messages.read().decode("utf-8", "replace").strip() or "no message"
+        text = self._messages.read().decode("utf-8", "replace").strip() or f"status {status}"
+        if os.strerror(errno.ENOSPC) in text:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._file))
         raise OSError(f"{self._file}: expected a video, ffmpeg failed: {text:.300}")
 
 

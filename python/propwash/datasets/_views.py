@@ -18,8 +18,8 @@ _FIRST_IMAGE = 60.0
 class Views:
     """Renders cameras of a vehicle; a context manager.
 
-    connect: False: the built-in renderer; True: a renderer that connects to the published ports,
-    and shows its scene of this name.
+    connect: None: the built-in renderer; ports for poses and images: a renderer that connects to
+    them, and shows its scene of this name.
     """
 
     def __init__(
@@ -29,19 +29,20 @@ class Views:
         size: tuple[int, int],
         vertical_fov_deg: float,
         *,
-        connect: bool = False,
+        connect: tuple[int, int] | None = None,
         seed: int = 0,
     ) -> None:
         self._cameras = {camera.name: camera for camera in cameras}
         width, height = size
         self._client: Client | None = None
-        if connect:
+        if connect is not None:
             self._client = Client(
                 str(scene),
                 self._cameras.values(),
                 width=width,
                 height=height,
                 vertical_fov_deg=vertical_fov_deg,
+                ports=connect,
                 timeout=_FIRST_IMAGE,
             )
         else:
