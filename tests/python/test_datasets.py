@@ -22,7 +22,7 @@ pytest.importorskip("scipy")
 
 Array = NDArray[np.float64]
 
-FLIGHT = ("star", "forward", 4.0)
+FLIGHT: tuple[str, datasets.Yaw, float] = ("star", "forward", 4.0)
 FOLDER = "star/yawForward/maxSpeed4p0"
 SMALL = datasets.Blackbird(
     duration=12.0, size=(64, 48), cameras=("Camera_Right_Gray", "Camera_Left_Depth"), seed=3
@@ -214,7 +214,8 @@ def test_poses_and_imu_satisfy_the_kinematics_of_the_published_frames(flight: Pa
     # velocity over 6 s is the integral of rotated specific force plus gravity, downwards
     rows_at = np.searchsorted(time, stamp[400:1000])
     turned = np.stack([rotation(q) for q in attitude[rows_at]]) @ mounting
-    acceleration = np.einsum("kij,kj->ki", turned, force[400:1000]) + [0.0, 0.0, 9.81]
+    acceleration = np.einsum("kij,kj->ki", turned, force[400:1000])
+    acceleration += np.array([0.0, 0.0, 9.81])
     velocity = np.gradient(position, time, axis=0)
     change = velocity[rows_at[-1]] - velocity[rows_at[0]]
     np.testing.assert_allclose(acceleration[:-1].sum(axis=0) * 0.01, change, atol=0.15)
@@ -227,9 +228,7 @@ def test_a_bag_is_read_as_a_log_of_the_flight(flight: Path) -> None:
     hover = log.time < 2.5
     duty = np.sqrt(0.915 * 9.81 / 4.0 / 2.07e-6) / 2200.0
     assert log.duty[hover].mean() == pytest.approx(duty, rel=0.01)
-    np.testing.assert_allclose(
-        log.specific_force[hover].mean(axis=0), [0.0, 0.0, 9.81], atol=0.05
-    )
+    np.testing.assert_allclose(log.specific_force[hover].mean(axis=0), [0.0, 0.0, 9.81], atol=0.05)
     assert log.position is not None
     assert log.position[hover].mean(axis=0) == pytest.approx(datasets.waypoints("star")[0], abs=0.2)
     predicted = identify.predict("blackbird", log, np.arange(5.0, 9.0, 0.5), [0.25])
@@ -244,7 +243,6 @@ def test_videos_and_archives_hold_the_rendered_bytes(flight: Path) -> None:
     assert len(stamps) == 120 * 12
     assert set(stamps // 1000) <= set(poses[:, 0].astype(np.int64))
     renderer = render.Offscreen("room", width=64, height=48, vertical_fov_deg=60.0, seed=3)
-    log = logs.read_log(flight / "rosbag.bag")
     capture = cv2.VideoCapture(str(flight / "Room/Camera_Right_Gray/lossless.mov"))
     frames = []
     while (frame := capture.read())[0]:
@@ -274,7 +272,6 @@ def test_videos_and_archives_hold_the_rendered_bytes(flight: Path) -> None:
     assert np.mean(depth == images["left"]) > 0.98
     metres = render.depth8_in_metres(depth)
     assert 0.5 < np.median(metres) < 12.0
-    assert log.path.name == "rosbag.bag"
 
 
 def test_an_interrupted_set_keeps_what_is_complete_and_continues(tmp_path: Path) -> None:
@@ -321,7 +318,7 @@ def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     plain = datasets.Blackbird(duration=11.0, cameras=())
     done = plain.write(tmp_path, "oval", "forward", 1.0)
     before = {file: file.read_bytes() for file in done.rglob("*") if file.is_file()}
-    options = "--duration 11 --no-images --all".split()
+    options = ["--duration", "11", "--no-images", "--all"]
     ran = subprocess.run(
         [sys.executable, "-m", "propwash", "dataset", "blackbird", *options, "--out", tmp_path],
         capture_output=True,
@@ -343,12 +340,14 @@ def test_a_failing_encoder_is_reported(tmp_path: Path) -> None:
     from propwash.datasets._images import LosslessVideo
 
     image = np.random.default_rng(0).integers(0, 256, (64, 64), dtype=np.uint8)
-    with (
-        pytest.raises(OSError, match=r"video\.mov: expected a video, ffmpeg failed: .*directory"),
-        LosslessVideo(tmp_path / "missing" / "video.mov", 30.0) as video,
-    ):
-        for _ in range(2000):
-            video.append(image)
+
+    def write() -> None:
+        with LosslessVideo(tmp_path / "missing" / "video.mov", 30.0) as video:
+            for _ in range(2000):
+                video.append(image)
+
+    with pytest.raises(OSError, match=r"video\.mov: expected a video, ffmpeg failed: .*directory"):
+        write()
 
 
 @pytest.mark.parametrize(
@@ -390,5 +389,5 @@ def test_an_imu_that_is_turned_on_the_body_is_a_field_of_a_mapping() -> None:
     assert logs.Columns(**names).imu_attitude == (1.0, 0.0, 0.0, 0.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="imu_attitude: expected unit quaternions"):
         logs.Columns(**names, imu_attitude=(1, 1, 0, 0))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="imu_attitude: expected .*shape"):
+    with pytest.raises(ValueError, match=r"imu_attitude: expected .*shape"):
         logs.Columns(**names, imu_attitude=(1, 0, 0))  # type: ignore[arg-type]

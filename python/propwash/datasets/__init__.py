@@ -12,6 +12,7 @@ from __future__ import annotations
 from propwash.datasets._blackbird import BLACKBIRD_CAMERAS, Blackbird
 from propwash.datasets._catalogue import (
     SPEEDS,
+    Yaw,
     closed_path,
     sequences,
     trajectory_names,
@@ -24,6 +25,7 @@ __all__ = [
     "SPEEDS",
     "Blackbird",
     "Euroc",
+    "Yaw",
     "closed_path",
     "sequences",
     "trajectory_names",

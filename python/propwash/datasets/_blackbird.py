@@ -24,6 +24,7 @@ from propwash.datasets._views import Views, focal_length
 from propwash.render import CATEGORIES, RenderCamera, category_number, id_colours
 from propwash.render.cameras import Kind
 from propwash.vehicle import files as vehicles
+from propwash.world import Scene
 
 VERTICAL_FOV_DEG = math.degrees(2.0 * math.atan(384.0 / 665.107510106))
 """Of the published camera matrix: 60 degrees."""
@@ -89,6 +90,8 @@ class Blackbird:
         for name in self.cameras:
             if name not in BLACKBIRD_CAMERAS:
                 raise ValueError(f"cameras: expected some of {known}, got {name!r:.100}")
+        if self.cameras and self.connect is None:
+            Scene.load(self.environment, seed=self.seed)
         rotors = len(vehicles.load(self.vehicle).rotors)
         if rotors != 4:
             raise ValueError(f"vehicle: expected four rotors, {self.vehicle} has {rotors}")

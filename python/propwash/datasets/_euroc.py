@@ -21,6 +21,7 @@ from propwash.render.cameras import Kind, RenderCamera, stereo
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.viz import video as _video
+from propwash.world import Scene
 
 Array = NDArray[np.float64]
 
@@ -77,6 +78,8 @@ class Euroc:
             "degrees between 0 and 180",
             lambda x: 0.0 < x < 180.0,
         )
+        if self.connect is None:
+            Scene.load(self.environment, seed=self.seed)
 
     def write(
         self,
