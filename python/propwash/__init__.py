@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from propwash import (
         control,
+        datasets,
         fleet,
         frames,
         identify,
@@ -182,6 +183,7 @@ __all__ = [
     "__version__",
     "build_info",
     "control",
+    "datasets",
     "fleet",
     "frames",
     "identify",
@@ -204,6 +206,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "datasets": "datasets",
     "frames": "frames",
     "identify": "identify",
     "integrate": "integrate",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from propwash.trajectories._flatness import Flatness, flatness
 from propwash.trajectories._minimum_snap import Limits, Polynomial, demands, minimum_snap
 from propwash.trajectories._reference import Controller, Path, Reference, stack
+from propwash.trajectories._repeated import Repeated
 from propwash.trajectories._shapes import Circle, Lemniscate, Line
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Path",
     "Polynomial",
     "Reference",
+    "Repeated",
     "demands",
     "flatness",
     "minimum_snap",
