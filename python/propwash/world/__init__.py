@@ -22,6 +22,7 @@ from propwash.world._scene import (
     scene_json_schema,
     scene_names,
 )
+from propwash.world._surface import surface_points
 
 __all__ = [
     "Box",
@@ -43,4 +44,5 @@ __all__ = [
     "Warehouse",
     "scene_json_schema",
     "scene_names",
+    "surface_points",
 ]
