@@ -62,8 +62,8 @@ class Views:
     """(K + 1, 3) unit vectors: body z in the world."""
     offsets: Array
     """(K + 1, J, 3) m, from the origin of the body to the landmarks, world frame."""
-    clear: NDArray[np.bool_]
-    """(K + 1, J) whether a landmark is within reach and not occluded."""
+    weight: Array
+    """(K + 1, J) of a landmark; 0: out of reach or occluded."""
     borders: Array
     """(4, 3) inward normals of the planes through the borders of the image, body frame."""
     camera: Array
@@ -81,16 +81,18 @@ class Views:
         return np.asarray((offsets @ normals) / np.maximum(distance, 1e-9))
 
     def visibility(self, rows: int | slice, yaw: Array) -> Array:
-        """(B, J) or (K + 1, J): 1 inside the image, 0 outside, with a smooth border: (P2)."""
+        """(B, J) or (K + 1, J): the weight inside the image, 0 outside, smooth border: (P3)."""
         from scipy.special import expit
 
         inside = expit(self.margins(rows, yaw) / _SOFTNESS)
         a, b, c, d = np.moveaxis(inside, -1, 0)
-        return np.asarray(a * b * c * d * self.clear[rows])
+        return np.asarray(a * b * c * d * self.weight[rows])
 
     def visible(self, yaw: Array) -> NDArray[np.bool_]:
         """(K + 1, J) whether landmarks are in the image, for one yaw of each keyframe."""
-        return np.asarray((self.margins(slice(None), yaw) >= 0.0).all(axis=-1) & self.clear)
+        return np.asarray(
+            (self.margins(slice(None), yaw) >= 0.0).all(axis=-1) & (self.weight > 0.0)
+        )
 
 
 def perception_aware_yaw(
@@ -101,6 +103,7 @@ def perception_aware_yaw(
     *,
     scene: Scene | None = None,
     max_range: float = np.inf,
+    half_distance: float = np.inf,
     interval: float = 0.25,
     max_rate: float = 2.0,
     max_acceleration: float = 6.0,
@@ -116,6 +119,8 @@ def perception_aware_yaw(
 
     landmarks: (J, 3) m, world frame. camera: its mounting and field of view. scene: its items
         occlude landmarks; None: nothing does. max_range: m, of the camera.
+    half_distance: m, at which a co-visible landmark counts half as much as a near one; near ones
+        determine the position better. The mean weight is 1. Infinity: all count the same.
     interval: s, between keyframes; shortened to a whole number of intervals.
     max_rate: rad/s. max_acceleration: rad/s^2.
     smoothness: mean number of landmarks that a mean squared yaw acceleration of 1 rad^2/s^4 costs.
@@ -129,7 +134,7 @@ def perception_aware_yaw(
         _checks.positive("max_acceleration", max_acceleration, "rad/s^2"),
     )
     smoothness = _checks.not_negative("smoothness", smoothness)
-    views = _views(path, landmarks, camera, vehicle, scene, max_range, interval)
+    views = _views(path, landmarks, camera, vehicle, scene, max_range, interval, half_distance)
     found = best_control_points(views, limits, smoothness)
     planned = _YawSpline(path, _spline(refined(found, views, limits, smoothness), views.time))
     return min(
@@ -154,7 +159,7 @@ def covisibility(
     """
     views = _views(path, landmarks, camera, vehicle, scene, max_range, interval)
     visible = views.visible(path.sample(views.time).yaw)
-    return np.count_nonzero(visible[:-1] & visible[1:], axis=1)
+    return np.asarray(np.count_nonzero(visible[:-1] & visible[1:], axis=1))
 
 
 def _views(
@@ -165,6 +170,7 @@ def _views(
     scene: Scene | None,
     max_range: float,
     interval: float,
+    half_distance: float = np.inf,
 ) -> Views:
     """Checks the arguments of perception_aware_yaw() and evaluates the path at its keyframes."""
     if not isinstance(path, Path):
@@ -180,6 +186,7 @@ def _views(
     if scene is not None and not isinstance(scene, Scene):
         raise ParameterError(f"scene: expected a Scene or None, got {scene!r:.100}")
     reach = _checks.positive("max_range", max_range, "m", infinite=True)
+    half = _checks.positive("half_distance", half_distance, "m", infinite=True)
     step = _checks.positive("interval", interval, "s")
     count = max(_MIN_KEYFRAMES, int(np.ceil(path.duration / step - 1e-9)))
     _checks.whole_number("path.duration / interval", count, _MIN_KEYFRAMES, 100_000)
@@ -192,20 +199,22 @@ def _views(
             f"degrees at {reference.time[row]:.3g} s; plan it within trajectories.Limits"
         )
     offsets = points - reference.position[:, None]
-    clear = np.linalg.norm(offsets, axis=-1) <= reach
+    distance = np.linalg.norm(offsets, axis=-1)
+    clear = distance <= reach
     if scene is not None:
         clear &= scene.visible(reference.position[:, None], points[None])
-    half = 0.5 * np.array([camera.width, camera.height]) / camera.focal_length
-    (sin_u, sin_v), (cos_u, cos_v) = half / np.hypot(1.0, half), 1.0 / np.hypot(1.0, half)
+    offsets, distance, clear = (each[:, clear.any(axis=0)] for each in (offsets, distance, clear))
+    weight = clear / np.hypot(1.0, distance / half)
+    weight *= np.sqrt(np.count_nonzero(clear) / max(np.sum(weight**2), 1e-300))
+    return Views(reference.time, axes[..., 2], offsets, weight, _borders(camera), camera.position)
+
+
+def _borders(camera: Camera) -> Array:
+    """(4, 3) inward unit normals of the planes through the borders of the image, body frame."""
+    half = np.arctan(0.5 * np.array([camera.width, camera.height]) / camera.focal_length)
+    (sin_u, sin_v), (cos_u, cos_v) = np.sin(half), np.cos(half)
     borders = [[sin_u, cos_u, 0], [sin_u, -cos_u, 0], [sin_v, 0, cos_v], [sin_v, 0, -cos_v]]
-    return Views(
-        reference.time,
-        axes[..., 2],
-        offsets,
-        clear,
-        np.array(borders) @ _rotation.rotation(camera.attitude).T,
-        camera.position,
-    )
+    return np.array(borders) @ _rotation.rotation(camera.attitude).T
 
 
 def _body_axes(thrust_axis: Array, yaw: Array) -> Array:

@@ -62,7 +62,7 @@ def best_control_points(views: Views, limits: YawLimits, smoothness: float) -> A
     reach = min(int(_INNER * limits.rate * step / width), (bins - 1) // 2)
     bend = min(int(max_bend / width), 2 * reach)
     price = smoothness * (width / step**2) ** 2
-    yaws = width * np.arange(bins)
+    yaws = width * np.arange(bins, dtype=np.float64)
     differences = np.arange(-reach, reach + 1)
     targets = (np.arange(bins)[:, None] + differences) % bins
     sources = (np.arange(bins)[:, None] - differences) % bins
