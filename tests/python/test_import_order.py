@@ -25,6 +25,7 @@ ORDER = (
     "control",
     "sensors",
     "trajectories",
+    "estimate",
     "render",
     "logs",
     "viz",

@@ -23,6 +23,7 @@ from propwash.world._scene import (
     scene_names,
 )
 from propwash.world._surface import surface_points
+from propwash.world._textures import texture_image, texture_names
 
 __all__ = [
     "Box",
@@ -45,4 +46,6 @@ __all__ = [
     "scene_json_schema",
     "scene_names",
     "surface_points",
+    "texture_image",
+    "texture_names",
 ]
