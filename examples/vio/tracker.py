@@ -148,7 +148,7 @@ class StereoTracker:
         mask[:, :BORDER], mask[:, -BORDER:] = 0, 0
         for u, _, v in kept.measured.tolist():
             cv2.circle(mask, (round(u - 0.5), round(v - 0.5)), int(self._spacing), 0, -1)
-        corners = cv2.goodFeaturesToTrack(left, missing, 0.01, self._spacing, mask=mask)
+        corners = cv2.goodFeaturesToTrack(left, 2 * missing, 0.01, self._spacing, mask=mask)
         if corners is None:
             return kept
         start = corners.reshape(-1, 2).astype(np.float64) + 0.5
@@ -160,7 +160,7 @@ class StereoTracker:
         guess = np.stack([start[:, 0] - disparity, start[:, 1]], axis=1)
         matched, good = _flow(left, right, start, guess)
         good &= self._plausible(start, matched)
-        measured = np.stack([start[:, 0], matched[:, 0], start[:, 1]], axis=1)[good]
+        measured = np.stack([start[:, 0], matched[:, 0], start[:, 1]], axis=1)[good][:missing]
         ids = self._next_id + np.arange(len(measured), dtype=np.int64)
         self._next_id += len(measured)
         return Features(
