@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time as clock
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 
 import msgspec
 import numpy as np
 import propwash as pw
 from propwash.render import Offscreen
-from propwash.trajectories import Controller, Path
+from propwash.trajectories import Controller, Path, Reference
 
 from vio.rig import Array, Rig, VioError
 from vio.smoother import Estimate, Smoother, Tuning
@@ -166,7 +166,7 @@ class _Loop:
         self._image(record, reference.position[0])
         for step in range(0, steps, CONTROL):
             row = min(step // CONTROL, len(reference) - 1)
-            self._control(reference[row].command(self._options.controller))
+            self._control(reference[row])
             if step % CONTACT == 0 and self._touches():
                 return "contact"
             if (step + CONTROL) * DT * self._rig.rate >= self._images - 1e-9:
@@ -175,10 +175,18 @@ class _Loop:
                     return "lost"
         return ""
 
-    def _control(self, command: pw.TrajectoryCommand) -> None:
-        state = self._estimate if self._options.closed_loop else None
+    def _control(self, reference: Reference) -> None:
+        if self._options.closed_loop:
+            # until step() accepts an estimate: the errors of position and velocity
+            estimate = self._estimate
+            reference = replace(
+                reference,
+                position=reference.position + self._uav.position - estimate.position,
+                velocity=reference.velocity + self._uav.velocity - estimate.velocity,
+            )
+        command = reference.command(self._options.controller)
         for _ in range(CONTROL):
-            self._uav.step(command, DT, state=state)
+            self._uav.step(command, DT)
             imu = self._uav.imu
             self._smoother.add_imu(imu.time, imu.specific_force, imu.angular_rate)
         self._estimate = self._smoother.estimate

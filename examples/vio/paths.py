@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from propwash import Scene
 from propwash.trajectories import Lemniscate, Path, Polynomial, minimum_snap
+from propwash.world import Box, Plane
 
-from vio.rig import Array, VioError
 
 
 def figure(scene: str, duration: float, speed: float) -> Path:
@@ -54,4 +55,63 @@ def aisles(duration: float, speed: float) -> Polynomial:
     points, times = points[: count + 1], times[:count].copy()
     times[0] += 2.0
     times[-1] += 2.0
+    return minimum_snap(points, "blackbird", times=times, yaw="along")
+
+
+OPENING = (0.9, 0.6)
+"""m, width and height of the window."""
+_HEIGHT = 1.5  # m, of its centre
+
+
+def window_scene() -> Scene:
+    """A hall of 16 m x 8 m x 4 m, divided at x = 0 by a wall with a window."""
+    width, height = OPENING
+    bottom, top = _HEIGHT - height / 2.0, _HEIGHT + height / 2.0
+
+    def box(name: str, low: tuple[float, ...], high: tuple[float, ...], category: str) -> Box:
+        corners = np.array([low, high])
+        position, size = corners.mean(axis=0), corners[1] - corners[0]
+        grey = {"wall": 0.8, "ceiling": 0.9}[category]
+        return Box(
+            name=name,
+            category=category,
+            colour=(grey, grey, grey),
+            position=tuple(position.tolist()),
+            size=tuple(size.tolist()),
+        )
+
+    walls = [
+        box("left_of_window", (-0.05, width / 2.0, 0.0), (0.05, 4.0, 4.0), "wall"),
+        box("right_of_window", (-0.05, -4.0, 0.0), (0.05, -width / 2.0, 4.0), "wall"),
+        box("below_window", (-0.05, -width / 2.0, 0.0), (0.05, width / 2.0, bottom), "wall"),
+        box("above_window", (-0.05, -width / 2.0, top), (0.05, width / 2.0, 4.0), "wall"),
+        box("east", (8.0, -4.2, 0.0), (8.2, 4.2, 4.0), "wall"),
+        box("west", (-8.2, -4.2, 0.0), (-8.0, 4.2, 4.0), "wall"),
+        box("north", (-8.2, 4.0, 0.0), (8.2, 4.2, 4.0), "wall"),
+        box("south", (-8.2, -4.2, 0.0), (8.2, -4.0, 4.0), "wall"),
+        box("ceiling", (-8.2, -4.2, 4.0), (8.2, 4.2, 4.2), "ceiling"),
+    ]
+    floor = Plane(name="floor", category="floor", colour=(0.45, 0.47, 0.5))
+    return Scene([floor, *walls], name="window")
+
+
+def approach(seed: int, speed: float) -> Polynomial:
+    """From rest at a random point, round a loop of some 15 m and through the window to rest."""
+    random = np.random.default_rng(seed)
+    start = random.uniform([-3.5, -1.5, 1.0], [-2.5, 1.5, 2.0])
+    side = random.choice([-1.0, 1.0])
+    angle = np.linspace(0.5 * np.pi, 1.5 * np.pi, 5)
+    loop = np.stack(
+        [
+            -5.0 + 1.6 * np.cos(angle),
+            1.9 * side * np.sin(angle),
+            np.linspace(start[2], _HEIGHT, len(angle)) + random.uniform(-0.2, 0.2),
+        ],
+        axis=1,
+    )
+    ahead = [[x, 0.0, _HEIGHT] for x in (-1.8, 0.0, 1.8)]
+    points = np.concatenate([[start], loop, [[-3.6, -1.2 * side, _HEIGHT], *ahead], [[5.0, 0, 1.5]]])
+    times = np.linalg.norm(np.diff(points, axis=0), axis=1) / speed
+    times[0] += 1.0
+    times[-1] += 1.0
     return minimum_snap(points, "blackbird", times=times, yaw="along")
