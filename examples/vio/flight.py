@@ -43,6 +43,8 @@ class Options:
     """m/s^2, standard deviation of the biases at the start, unknown to the estimator."""
     gyroscope_bias: float = 0.005
     """rad/s."""
+    start_error: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """m, of the position that the estimator gets at the start."""
     closed_loop: bool = True
     """False: the controller uses the true state, and the estimator runs beside it."""
     look: str = "auto"
@@ -246,7 +248,8 @@ def _placed(path: Path, seed: int, options: Options) -> tuple[pw.Multicopter, Es
     yaw = float(first.yaw[0])
     attitude = np.array([math.cos(yaw / 2.0), 0.0, 0.0, math.sin(yaw / 2.0)])
     uav.reset(position=first.position[0], velocity=first.velocity[0], attitude=attitude)
-    return uav, Estimate(first.position[0], first.velocity[0], attitude)
+    position = first.position[0] + np.array(options.start_error)
+    return uav, Estimate(position, first.velocity[0], attitude)
 
 
 def _rotation(attitude: Array) -> Array:
