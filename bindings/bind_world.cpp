@@ -89,13 +89,19 @@ std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterabl
   return std::make_unique<PyScene>(std::move(scene), max);
 }
 
-/// Names and positions (m, 3).
+/// Names, positions (m, 3), names of gates, and corners (m).
 py::tuple markers_of(const PyScene& self) {
   const auto& markers = self.scene().markers();
-  py::list names;
-  for (const auto& marker : markers) names.append(marker.name);
+  py::list names, gates;
+  py::array_t<int> corners(static_cast<py::ssize_t>(markers.size()));
+  int* corner = corners.mutable_data();
+  for (const auto& marker : markers) {
+    names.append(marker.name);
+    gates.append(marker.gate);
+    *corner++ = marker.corner;
+  }
   const auto position = [&](std::size_t i) { return markers[i].position_W; };
-  return py::make_tuple(names, filled_rows<double>(markers.size(), 3, position));
+  return py::make_tuple(names, filled_rows<double>(markers.size(), 3, position), gates, corners);
 }
 
 /// Casts rays from arrays that Python has checked.

@@ -38,8 +38,13 @@ auto caster(const PyScene& scene) {
 class CameraRig {
  public:
   CameraRig(double width, double height, double focal, const Rows<double>& position,
-            const Rows<double>& attitude)
-      : optics_{width, height, focal, {}, Quat<double>::identity()} {
+            const Rows<double>& attitude, const std::array<double, 4>& lens)
+      : optics_{width,
+                height,
+                focal,
+                {},
+                Quat<double>::identity(),
+                make_distortion(lens[0], lens[1], lens[2], lens[3])} {
     const std::size_t count = std::max(rows_of(position), rows_of(attitude));
     for (std::size_t i = 0; i < count; ++i) {
       Camera<double> camera = optics_;
@@ -99,8 +104,10 @@ py::array measure_range(const PyScene& scene, const Finder& finder, const Rows<T
 template <class T>
 py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
                              const Rows<double>& positions, const Rows<T>& position,
-                             const Rows<T>& attitude, double deviation, const SampleNoise& noise,
-                             const MaybePool& pool) {
+                             const Rows<T>& attitude, double deviation, double reach,
+                             double miss_rate, const SampleNoise& noise, const MaybePool& pool) {
+  const BeaconParameters<T> parameters{static_cast<T>(deviation), static_cast<T>(reach),
+                                       static_cast<T>(miss_rate)};
   const Markers<T> markers(vectors_of(positions));
   const std::size_t n = rows_of(position), m = rows_of(positions);
   auto u = new_array<T>(n, m), v = new_array<T>(n, m);
@@ -112,8 +119,7 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
     scene.visible(count, from, to, flags);
   };
   in_pieces(n, 256, pool, [&](PoseRange range) {
-    measure_beacons(camera_of, markers, poses, range, noise, static_cast<T>(deviation), see,
-                    readings);
+    measure_beacons(camera_of, markers, poses, range, noise, parameters, see, readings);
   });
   return py::make_tuple(u, v, visible);
 }
@@ -203,7 +209,8 @@ void bind_ray_measures(py::module_& m) {
   m.def("measure_range", &measure_range<T>, "scene"_a, "finder"_a, "position"_a.noconvert(),
         "attitude"_a.noconvert(), "noise"_a, "pool"_a);
   m.def("measure_beacons", &measure_beacons_of<T>, "scene"_a, "cameras"_a, "markers"_a,
-        "position"_a.noconvert(), "attitude"_a.noconvert(), "deviation"_a, "noise"_a, "pool"_a);
+        "position"_a.noconvert(), "attitude"_a.noconvert(), "deviation"_a, "reach"_a, "miss_rate"_a,
+        "noise"_a, "pool"_a);
   m.def("measure_depth", &measure_depth_of<T>, "scene"_a, "cameras"_a, "max_depth"_a, "deviation"_a,
         "position"_a.noconvert(), "attitude"_a.noconvert(), "noise"_a, "pool"_a);
 }
@@ -219,8 +226,9 @@ void bind_world_sensors(py::module_& m) {
            }),
            "directions"_a, "max_range"_a, "variance"_a, "position"_a);
   py::class_<CameraRig>(m, "CameraModel", "See propwash.Camera.")
-      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&>(), "width"_a,
-           "height"_a, "focal"_a, "position"_a, "attitude"_a)
+      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&,
+                    const std::array<double, 4>&>(),
+           "width"_a, "height"_a, "focal"_a, "position"_a, "attitude"_a, "lens"_a)
       .def_property_readonly("count", &CameraRig::count)
       .def("project", &project_points, "position"_a, "attitude"_a, "points"_a)
       .def("poses", &camera_poses, "position"_a, "attitude"_a)

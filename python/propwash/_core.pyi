@@ -618,7 +618,13 @@ class RangeFinderModel:
 class CameraModel:
     """See propwash.Camera."""
     def __init__(
-        self, width: Float, height: Float, focal: Float, position: ArrayLike, attitude: ArrayLike
+        self,
+        width: Float,
+        height: Float,
+        focal: Float,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        lens: Sequence[Float],
     ) -> None: ...
     def matrix(self) -> NDArray[np.float64]: ...
     def poses(self, position: ArrayLike, attitude: ArrayLike) -> tuple: ...
@@ -627,6 +633,10 @@ class CameraModel:
     def unproject(self, pixels: ArrayLike) -> NDArray[np.float64]: ...
     @property
     def count(self) -> int: ...
+
+class Texture:
+    """An image on surfaces; see propwash.world.Item.texture."""
+    def __init__(self, image: ArrayLike) -> None: ...
 
 class Painter:
     """See propwash.render.Offscreen."""
@@ -656,9 +666,13 @@ class Painter:
         antialias: Int,
         kinds: tuple,
         bottom_first: bool,
+        lens: Sequence[Float] = [0.0, 0.0, 0.0, 0.0],
     ) -> dict: ...
     def range(self, origin: Any, direction: Any, limit: Float) -> float: ...
     def remove_bodies(self) -> None: ...
+    def set_texture(
+        self, item: Int, texture: Texture, size: Sequence[Float], shift: Sequence[Float]
+    ) -> None: ...
     def touches(self, position: Any, radius: Float) -> bool: ...
     def visible(self, start: Any, ends: ArrayLike) -> NDArray[np.bool]: ...
 
@@ -742,6 +756,7 @@ class PoseMessage:
         object_position: Any = None,
         object_attitude: Any = None,
         render: Sequence[bool] | None = None,
+        motion_blur: Sequence[Float] | None = None,
     ) -> None: ...
     @property
     def cameras(self) -> list[PoseCamera]: ...
@@ -862,6 +877,53 @@ class RaceCourses:
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
         """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
+
+class ErrorStateFilter:
+    """See propwash.estimate.ErrorStateFilter."""
+    def __init__(
+        self,
+        imu: Any,
+        start: ArrayLike,
+        deviations: ArrayLike,
+        gates: ArrayLike,
+        gravity: Any,
+        time: Float,
+        history: Int,
+        rejection: Float,
+    ) -> None: ...
+    def _motion(self) -> tuple: ...
+    def _propagate(self, gyroscope: ArrayLike, accelerometer: ArrayLike, dt: Float) -> None: ...
+    def _update_beacons(
+        self,
+        gates: ArrayLike,
+        corners: ArrayLike,
+        u: ArrayLike,
+        v: ArrayLike,
+        camera: ArrayLike,
+        deviation: Float,
+        time: Float,
+    ) -> NDArray[np.bool]: ...
+    def _update_range(
+        self, range: Float, variance: Float, position: Any, direction: Any, time: Float
+    ) -> bool: ...
+    @property
+    def accelerometer_bias(self) -> NDArray[np.float64]:
+        """(3,) m/s^2, sensor axes"""
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """(e, e) covariance of the errors at `time`; see the class for their order"""
+    @property
+    def gates(self) -> NDArray[np.float64]:
+        """(g, 3) estimated offsets of the gates from their nominal poses: x, y m, yaw rad"""
+    @property
+    def gyroscope_bias(self) -> NDArray[np.float64]:
+        """(3,) rad/s, sensor axes"""
+    @property
+    def time(self) -> float:
+        """s, of the last IMU reading"""
+    @property
+    def update_time(self) -> float:
+        """s, of the last measurement, or of the oldest IMU reading kept if that is later; measurements from before are refused"""
 
 def bias_next(
     bias: ArrayLike,
@@ -1037,6 +1099,8 @@ def measure_beacons(
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...
@@ -1048,6 +1112,8 @@ def measure_beacons(
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...

@@ -25,6 +25,7 @@ ORDER = (
     "control",
     "trajectories",
     "sensors",
+    "estimate",
     "render",
     "logs",
     "viz",

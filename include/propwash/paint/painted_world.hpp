@@ -3,7 +3,9 @@
 /// The renderer's scene: the painted items of a static scene, and bodies that move in it. Kernels
 /// do not include this.
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include "propwash/math/config.hpp"
 #include "propwash/paint/look.hpp"
+#include "propwash/paint/texture_pyramid.hpp"
 #include "propwash/world/scene_index.hpp"
 
 namespace propwash::paint {
@@ -40,6 +43,21 @@ class PaintedWorld {
       items_.back().now = items_.back().before = placement(item.pose);
     }
   }
+
+  /// Puts a texture on a static item; see TexturePyramid::on_surface.
+  /// @throws std::out_of_range for an item that does not exist.
+  void set_texture(std::size_t item, const std::shared_ptr<const TexturePyramid>& texture,
+                   const std::array<double, 2>& size, const std::array<double, 2>& shift) {
+    if (item >= still_items_) {
+      PROPWASH_THROW(std::out_of_range("set_texture: expected an item below " +
+                                       std::to_string(still_items_) + ", got " +
+                                       std::to_string(item)));
+    }
+    items_[item].texture = texture->on_surface(size[0], size[1], shift[0], shift[1]);
+    textures_.push_back(texture);
+  }
+  /// Whether any item has a texture.
+  bool has_textures() const { return !textures_.empty(); }
 
   /// Returns the index of the body, which is invisible until `move`.
   /// @throws std::invalid_argument for invalid parts, and for planes, which are infinite.
@@ -114,6 +132,7 @@ class PaintedWorld {
   std::vector<MovingBody> bodies_;
   SceneIndex<float> moving_;
   SceneIndex<double> exact_;
+  std::vector<std::shared_ptr<const TexturePyramid>> textures_;
 };
 
 }  // namespace propwash::paint

@@ -73,6 +73,8 @@ struct SceneItem {
 struct Marker {
   std::string name;         ///< unique; for the markers of a gate "<gate>_<1 to 4>"
   Vec3<double> position_W;  ///< m
+  std::string gate{};       ///< the gate that it belongs to; empty: none
+  int corner = -1;          ///< of its gate, numbered as Gate::marker_corners; -1 without a gate
 };
 
 /// Transforms a point from the shape's frame to the world.
@@ -90,7 +92,8 @@ inline std::array<Marker, 4> gate_markers(const std::string& name, const Pose& p
     const auto corner = static_cast<std::size_t>(gate.marker_corners[i]);
     const Vec3<double> point_S{-0.5 * gate.depth, 0.5 * gate.width * left[corner],
                                0.5 * gate.height * up[corner]};
-    markers[i] = {name + "_" + std::to_string(i + 1), to_world(pose, point_S)};
+    markers[i] = {name + "_" + std::to_string(i + 1), to_world(pose, point_S), name,
+                  gate.marker_corners[i]};
   }
   return markers;
 }

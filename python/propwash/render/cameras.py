@@ -28,6 +28,8 @@ KINDS: dict[str, int] = {
 CHANNELS: dict[str, int] = {kind: 3 for kind in KINDS} | {"depth8": 1, "depth": 2, "grey": 1}
 """`channels` of an answer: 3: 8-bit RGB, 2: uint16, 1: one byte per pixel."""
 
+DISTORTION = "k1, k2, p1, p2 of the lens, 4 finite numbers"
+
 
 @dataclass(frozen=True)
 class RenderCamera:
@@ -49,7 +51,10 @@ class RenderCamera:
     collision: bool = True
     """Whether this camera takes part in the frame's `collision`."""
     motion_blur: float = 0.0
-    """0 to 1; 1: the shutter is open during the whole frame time (v3 renderers)."""
+    """s, the exposure time of "rgb" and "grey" images, centred on the pose. Messages contain its
+    fraction of the time since the last pose, at most 1 (published renderers: v3)."""
+    distortion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """k1, k2, p1, p2 of the lens, as of `propwash.Camera`; for `Offscreen` only."""
     renderer: int | None = None
     """The index of its renderer, if there are several; None: the client chooses."""
 
@@ -63,7 +68,14 @@ class RenderCamera:
             )
         blur = self.motion_blur
         if not _pose.is_number(blur) or not 0.0 <= blur <= 1.0:
-            raise ValueError(f"{where}: motion_blur: expected 0 to 1, got {blur!r:.100}")
+            raise ValueError(f"{where}: motion_blur: expected 0 to 1 s, got {blur!r:.100}")
+        if blur > 0.0 and self.kind not in ("rgb", "grey"):
+            raise ValueError(
+                f"{where}: motion_blur: expected 0 for kind {self.kind!r}; only 'rgb' and 'grey' "
+                f"have an exposure time, got {blur!r}"
+            )
+        lens = _pose.numbers(f"{where}: distortion", self.distortion, 4, DISTORTION)
+        object.__setattr__(self, "distortion", tuple(lens))
         _set_pose(self, where)
 
 

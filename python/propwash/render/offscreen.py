@@ -19,11 +19,13 @@ from numpy.typing import ArrayLike
 
 from propwash._checks import whole_number
 from propwash.render import _pose
+from propwash.render._blur import STILL, sweep_of
 from propwash.render._reference import Body, Reference, Request, View, checked_fov
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.world import Scene
 
+Numbers = list[float]
 Cameras = RenderCamera | Kind | Iterable[RenderCamera | Kind]
 
 
@@ -73,6 +75,8 @@ class Offscreen:
         position: ArrayLike = (0.0, 0.0, 0.0),
         attitude: ArrayLike = (1.0, 0.0, 0.0, 0.0),
         *,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        body_rates: ArrayLike = (0.0, 0.0, 0.0),
         objects: Iterable[RenderObject] = (),
         time_ns: int = 0,
     ) -> Frame:
@@ -86,6 +90,9 @@ class Offscreen:
             cameras: one or several, mounted on the vehicle.
             position: (3,) m, of the vehicle in the world.
             attitude: (4,) from body axes to the world, scalar first.
+            velocity: (3,) m/s, world frame, of the vehicle; with `body_rates` for cameras with
+                motion blur.
+            body_rates: (3,) rad/s, body frame.
             objects: bodies in the scene, for this image only.
             time_ns: ns, the time stamp of the frame.
 
@@ -98,19 +105,15 @@ class Offscreen:
         bodies = listed("objects", RenderObject, objects)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
+        motion = (
+            _pose.numbers("velocity", velocity, 3, "3 finite numbers [m/s]"),
+            _pose.numbers("body_rates", body_rates, 3, "3 finite numbers [rad/s]"),
+        )
         request = Request(
             self.width,
             self.height,
             self.vertical_fov_deg,
-            [
-                View(
-                    each.name,
-                    each.kind,
-                    _pose.compose(vehicle, (each.position, each.attitude)),
-                    each.collision,
-                )
-                for each in mounted
-            ],
+            [_view(each, vehicle, motion) for each in mounted],
             [
                 Body(each.name, each.prefab, each.size, (each.position, each.attitude))
                 for each in bodies
@@ -132,6 +135,14 @@ class Offscreen:
     def forget(self) -> None:
         """Discards the previous images: the next flow images show no motion."""
         self._reference.forget()
+
+
+def _view(camera: RenderCamera, vehicle: _pose.Pose, motion: tuple[Numbers, Numbers]) -> View:
+    pose = _pose.compose(vehicle, (camera.position, camera.attitude))
+    sweep = sweep_of(vehicle, pose, *motion, camera.motion_blur) if camera.motion_blur else STILL
+    return View(
+        camera.name, camera.kind, pose, camera.collision, sweep=sweep, lens=camera.distortion
+    )
 
 
 def _camera(value: object) -> object:

@@ -13,7 +13,7 @@ from propwash import _checks, _core
 from propwash._checks import checked_parameters
 from propwash.fleet.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
-from propwash.world import Scene
+from propwash.world import Markers, Scene
 
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
@@ -144,13 +144,16 @@ class BeaconReading:
 
 
 class Beacons(_CameraSensor[BeaconReading]):
-    """Infrared beacons in the image of a camera: those in view and not occluded.
+    """Infrared beacons in the image of a camera: those in view, within reach and not occluded.
 
     scene: may occlude beacons. camera: the camera that sees them.
-    markers: names and positions (3,) m, world frame; None for the markers of the scene.
+    markers: names and positions (3,) m, world frame, of no gate; None for the markers of the scene.
     deviation: pixels, standard deviation of white noise on u and v. The papers publish none.
         Visibility is decided without noise, so a reading may lie slightly outside the image.
-    seed: of the noise.
+    reach: m, the distance from the camera beyond which a beacon is not seen.
+    miss_rate: probability, from 0 to 1, that a visible beacon is missing from a reading,
+        independent of the others and of other readings.
+    seed: of the noise and the misses.
 
     Raises ParameterError for invalid arguments.
     """
@@ -164,31 +167,37 @@ class Beacons(_CameraSensor[BeaconReading]):
         camera: Camera | None = None,
         markers: Mapping[str, ArrayLike] | None = None,
         deviation: float = 0.0,
+        reach: float = np.inf,
+        miss_rate: float = 0.0,
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
         self._scene = _scene(scene)
         self._camera = _camera(camera)
-        if markers is None:
-            names, positions = self._scene.markers
-        else:
-            names = tuple(markers)
-            positions = np.array(
-                [_checks.shaped(f"markers[{k!r}]", v, (3,), unit="m") for k, v in markers.items()]
-            )
-        self._ids = names
-        self._positions = np.ascontiguousarray(positions, dtype=np.float64).reshape(-1, 3)
+        self._markers = self._scene.markers if markers is None else _free_markers(markers)
         self._deviation = _checks.not_negative("deviation", deviation, "pixels")
+        self._reach = _checks.positive("reach", reach, "m", infinite=True)
+        self._miss_rate = _checks.probability("miss_rate", miss_rate)
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The names of the m beacons, in the order of the readings."""
-        return self._ids
+        return self._markers.names
 
     @property
     def positions(self) -> Array:
         """(m, 3) m, world frame."""
-        return self._positions.copy()
+        return self._markers.positions.copy()
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """(m,) name of the gate of each beacon; empty: none."""
+        return self._markers.gates
+
+    @property
+    def corners(self) -> NDArray[np.int32]:
+        """(m,) corner of its gate, as `Markers.corners`; -1 without a gate."""
+        return self._markers.corners.copy()
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> BeaconReading:
         """Measures beacons from bodies at positions (…, 3) m with attitudes (…, 4)."""
@@ -200,10 +209,12 @@ class Beacons(_CameraSensor[BeaconReading]):
             *_core.measure_beacons(
                 self._scene.core,
                 self._camera.core,
-                self._positions,
+                self._markers.positions,
                 motion.position,
                 motion.attitude,
                 self._deviation,
+                self._reach,
+                self._miss_rate,
                 sampling.noise,
                 sampling.pool,
             )
@@ -319,6 +330,13 @@ class CollisionSensor(Sensor[CollisionReading]):
     def _read(self, motion: Motion, sampling: Sampling) -> CollisionReading:
         at, _ = self._mounting.pose(motion.position, motion.attitude)
         return CollisionReading(*self._scene.collides(at, radius=self._radius))
+
+
+def _free_markers(markers: Mapping[str, ArrayLike]) -> Markers:
+    rows = [_checks.shaped(f"markers[{k!r}]", v, (3,), unit="m") for k, v in markers.items()]
+    positions = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    count = len(positions)
+    return Markers(tuple(markers), positions, ("",) * count, np.full(count, -1, dtype=np.int32))
 
 
 def _scene(value: object) -> Scene:

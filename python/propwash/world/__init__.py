@@ -22,6 +22,7 @@ from propwash.world._scene import (
     scene_json_schema,
     scene_names,
 )
+from propwash.world._textures import texture_image, texture_names
 
 __all__ = [
     "Box",
@@ -43,4 +44,6 @@ __all__ = [
     "Warehouse",
     "scene_json_schema",
     "scene_names",
+    "texture_image",
+    "texture_names",
 ]

@@ -1,7 +1,7 @@
 """Scene files: TOML with the fields of the item classes and additional keys.
 
-The additional keys are `yaw` [rad] in place of an attitude, `perturbation` for the bounds within
-which a seed moves an item, `file` for the triangles of a mesh, `[generator]` for random items.
+The additional keys are `yaw` [rad] in place of an attitude, `file` for the triangles of a mesh,
+`[generator]` for random items.
 `docs/world.md` describes the format.
 """
 
@@ -27,11 +27,11 @@ from propwash.vehicle.toml import toml_line, toml_value
 from propwash.world import _generators as generators
 from propwash.world import _items as parts
 from propwash.world import _mesh_files
-from propwash.world._items import LARGEST_WORLD
+from propwash.world import _textures as textures
 
 _FOLDER = Path(__file__).parent / "scenes"
 _HEAD = ("name", "items", "markers", "start", "generator", "sources")
-_EXTRA = ("shape", "yaw", "perturbation")
+_EXTRA = ("shape", "yaw")
 
 
 class SceneFile(NamedTuple):
@@ -100,12 +100,21 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
                 raise ParameterError(f"{key}.file and {key}.{name} are both given: expected one")
         name = values.text(fields.pop("file"), f"{key}.file")
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
+    if fields.get("texture"):
+        fields["texture"] = _texture(fields["texture"], f"{key}.texture", folder)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
-    bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
-    if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
-        expected = f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad"
-        raise refusal(f"{key}.perturbation", bounds, expected)
-    return item if seed is None else _perturbed(item, bounds, seed)
+    return item if seed is None else _perturbed(item, seed)
+
+
+def _texture(value: object, key: str, folder: Path) -> str:
+    """A texture whose file is relative to the scene file."""
+    texture = values.text(value, key)
+    if not texture.lower().endswith(textures.SUFFIXES):
+        return texture
+    path = folder / texture
+    if not _files.is_file(path):
+        raise refusal(key, texture, "an image file, relative to the scene file")
+    return str(path)
 
 
 def _yaw(value: object, key: str) -> float:
@@ -115,12 +124,12 @@ def _yaw(value: object, key: str) -> float:
     return yaw
 
 
-def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:
-    """The item moved along x and y [m] and rotated about z [rad], uniformly within bounds."""
-    if not any(bounds):
+def _perturbed(item: parts.Item, seed: int) -> parts.Item:
+    """The item moved along x and y and rotated about z, uniformly within its bounds."""
+    if not any(item.perturbation):
         return item
     generator = random.Random(f"{item.name}/{seed}")  # independent of the other items
-    x, y, yaw = (generator.uniform(-bound, bound) for bound in bounds)
+    x, y, yaw = (generator.uniform(-bound, bound) for bound in item.perturbation)
     return item.moved((x, y, 0.0), yaw)
 
 
@@ -177,10 +186,7 @@ def to_toml(scene: SceneFile) -> str:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scene file."""
-    extra = (
-        ("yaw", float, "in place of attitude: heading of its x axis, rad"),
-        ("perturbation", Vector3, "bounds of the random offsets in x, y [m] and yaw [rad]"),
-    )
+    extra = (("yaw", float, "in place of attitude: heading of its x axis, rad"),)
     mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
     kinds = [
         files.file_struct(

@@ -55,8 +55,13 @@ class Markers(NamedTuple):
 
     names: tuple[str, ...]
     """(m,) names."""
-    position: NDArray[np.float64]
+    positions: NDArray[np.float64]
     """(m, 3) m, world frame"""
+    gates: tuple[str, ...]
+    """(m,) name of the gate to which it belongs; empty: none"""
+    corners: NDArray[np.int32]
+    """(m,) corner of its gate, seen along +x: 0 upper left, 1 upper right, 2 lower right, 3 lower
+    left; -1 without a gate"""
 
 
 class Scene:
@@ -102,9 +107,10 @@ class Scene:
         self._mesh_rays: _mesh_rays.MeshRays | None = None
         if _mesh_rays.uses_embree(self._items, meshes):
             self._mesh_rays = _mesh_rays.MeshRays(self._items, self._own_markers)
-        marker_names, position = self._core.markers()
-        position.setflags(write=False)
-        self._markers = Markers(tuple(marker_names), position)
+        marker_names, positions, gates, corners = self._core.markers()
+        positions.setflags(write=False)
+        corners.setflags(write=False)
+        self._markers = Markers(tuple(marker_names), positions, tuple(gates), corners)
 
     @classmethod
     def load(
@@ -113,7 +119,7 @@ class Scene:
         """Loads a scene by its name (`scene_names()`) or the path of a TOML file.
 
         seed: of a procedural scene (None: 0) and of the perturbation of items: None leaves them at
-        their nominal poses, a number moves them within the bounds in the file.
+        their nominal poses, a number moves them within their bounds, `item.perturbation`.
 
         Raises ParameterError, which names the file.
         """
@@ -133,7 +139,7 @@ class Scene:
             raise ParameterError(f"{path}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a scene file; random items and perturbations keep their drawn values."""
+        """Writes a scene file: items at their present poses, with their bounds of perturbation."""
         parts = _scene_files.SceneFile(
             self._name, list(self._items), list(self._own_markers), self._start
         )
