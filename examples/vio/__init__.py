@@ -2,11 +2,10 @@
 
 from vio.flight import Flight, Options, fly
 from vio.rig import Rig, VioError
-from vio.smoother import Estimate, Smoother, Tuning
+from vio.smoother import Smoother, Tuning
 from vio.tracker import Features, StereoTracker
 
 __all__ = [
-    "Estimate",
     "Features",
     "Flight",
     "Options",

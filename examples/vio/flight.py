@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import time as clock
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path as File
 
 import msgspec
 import numpy as np
 import propwash as pw
 from propwash.render import Offscreen
-from propwash.trajectories import Controller, Path, Reference
+from propwash.trajectories import Controller, Path
 
 from vio.rig import Array, Rig, VioError
-from vio.smoother import Estimate, Smoother, Tuning
+from vio.smoother import Smoother, Tuning
 from vio.tracker import StereoTracker
 
 DT = 1.0 / 960.0
@@ -168,7 +168,7 @@ class _Loop:
         self._image(record, reference.position[0])
         for step in range(0, steps, CONTROL):
             row = min(step // CONTROL, len(reference) - 1)
-            self._control(reference[row])
+            self._control(reference[row].command(self._options.controller))
             if step % CONTACT == 0 and self._touches():
                 return "contact"
             if (step + CONTROL) * DT * self._rig.rate >= self._images - 1e-9:
@@ -177,18 +177,10 @@ class _Loop:
                     return "lost"
         return ""
 
-    def _control(self, reference: Reference) -> None:
-        if self._options.closed_loop:
-            # until step() accepts an estimate: the errors of position and velocity
-            estimate = self._estimate
-            reference = replace(
-                reference,
-                position=reference.position + self._uav.position - estimate.position,
-                velocity=reference.velocity + self._uav.velocity - estimate.velocity,
-            )
-        command = reference.command(self._options.controller)
+    def _control(self, command: pw.TrajectoryCommand) -> None:
+        state = self._estimate if self._options.closed_loop else None
         for _ in range(CONTROL):
-            self._uav.step(command, DT)
+            self._uav.step(command, DT, state=state)
             imu = self._uav.imu
             self._smoother.add_imu(imu.time, imu.specific_force, imu.angular_rate)
         self._estimate = self._smoother.estimate
@@ -235,7 +227,7 @@ class _Loop:
         )
 
 
-def _placed(path: Path, seed: int, options: Options) -> tuple[pw.Multicopter, Estimate]:
+def _placed(path: Path, seed: int, options: Options) -> tuple[pw.Multicopter, pw.MotionEstimate]:
     """The vehicle at rest at the start of a path, and that state."""
     parameters = pw.vehicles.load(options.vehicle)
     imu = msgspec.structs.replace(
@@ -249,7 +241,7 @@ def _placed(path: Path, seed: int, options: Options) -> tuple[pw.Multicopter, Es
     attitude = np.array([math.cos(yaw / 2.0), 0.0, 0.0, math.sin(yaw / 2.0)])
     uav.reset(position=first.position[0], velocity=first.velocity[0], attitude=attitude)
     position = first.position[0] + np.array(options.start_error)
-    return uav, Estimate(position, first.velocity[0], attitude)
+    return uav, pw.MotionEstimate(position, first.velocity[0], attitude)
 
 
 def _rotation(attitude: Array) -> Array:

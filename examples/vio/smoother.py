@@ -7,22 +7,11 @@ from dataclasses import dataclass
 import gtsam
 import numpy as np
 from gtsam.symbol_shorthand import B, L, V, X
+from propwash import MotionEstimate
 from propwash.vehicle import ImuParameters
 
 from vio.rig import BODY_FROM_CAMERA, Array, Rig, VioError
 from vio.tracker import Features
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """Position, velocity and attitude, as `step(state=…)` takes them."""
-
-    position: Array
-    """(3,) m, world frame."""
-    velocity: Array
-    """(3,) m/s, world frame."""
-    attitude: Array
-    """(4,) unit quaternion, scalar first, from body to world."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +36,7 @@ class Smoother:
     """Estimates the motion from IMU readings and the stereo features of keyframes."""
 
     def __init__(
-        self, rig: Rig, imu: ImuParameters, gravity: float, start: Estimate, tuning: Tuning
+        self, rig: Rig, imu: ImuParameters, gravity: float, start: MotionEstimate, tuning: Tuning
     ) -> None:
         self._tuning, self._rig, self._imu = tuning, rig, imu
         u, v = rig.centre
@@ -139,11 +128,11 @@ class Smoother:
         return self._integrated.predict(self._state, self._bias)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> MotionEstimate:
         """The last keyframe's state, propagated by the IMU readings since then."""
         state = self._predicted()
         attitude = state.attitude().toQuaternion()
-        return Estimate(
+        return MotionEstimate(
             np.asarray(state.position()),
             np.asarray(state.velocity()),
             np.array([attitude.w(), attitude.x(), attitude.y(), attitude.z()]),

@@ -147,7 +147,6 @@ def run(*arguments: str) -> int:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--scene", "empty"), "expected at least 8 features in the first image pair"),
         (("--rate", "1"), "rate = 1 Hz: expected 5 to 120 Hz"),
         (("--size", "320"), "size = '320': expected WIDTHxHEIGHT"),
         (("--fov", "190"), "fov = 190 degrees: expected 20 to 150"),
@@ -161,6 +160,11 @@ def test_wrong_input_is_reported(
     assert message in capsys.readouterr().out
 
 
+def test_a_scene_without_features_is_refused() -> None:
+    with pytest.raises(vio.VioError, match=r"expected at least 8 features in the first image.*0"):
+        vio.fly(pw.Scene([]), STRAIGHT)
+
+
 def test_a_missing_package_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +175,7 @@ def test_a_missing_package_is_reported(
 
 def test_time_stamps_out_of_order_are_refused() -> None:
     rig = vio.Rig()
-    start = vio.Estimate(np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    start = pw.MotionEstimate(np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     imu = pw.vehicles.load("blackbird").imu
     smoother = vio.Smoother(rig, imu, 9.81, start, vio.Tuning())
     smoother.add_imu(0.01, np.array([0.0, 0.0, 9.81]), np.zeros(3))
