@@ -38,7 +38,9 @@ _SIDE_ACCELERATION = 15.0
 """m/s^2, with which a path is moved sideways to a gate that is seen late."""
 _REACTION = 0.3
 """s, from the first view of a gate until the path changes."""
-_ROUNDS = 2
+_SLOW = 6.0
+"""m/s, below which a path is kept while the gates remain where it expects them."""
+_ROUNDS = 1
 """Corrections of the speed of a plan in flight."""
 _MIN_AHEAD = 1.5
 """s, minimum duration of the path that is ahead."""
@@ -140,9 +142,10 @@ class SensorPilot:
             return
         points = self._route.points(self._briefing.gates, self._filter.gates)
         uncertain = self._uncertainty()
-        if not self._is_outdated(points, uncertain, now):
-            return
         start = self._path.motion(now)
+        is_slow = float(np.linalg.norm(start.position[1])) < _SLOW
+        if is_slow and not self._is_outdated(points, uncertain, now):
+            return
         self._next += count
         self._points, self._uncertain = points, uncertain
         self._path = self._planner.plan(

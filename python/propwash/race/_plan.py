@@ -56,7 +56,11 @@ _LOOK_KNOTS = 0.6
 """s, the same for a heading that is chosen for the view."""
 _LOOK_AHEAD = 1.0
 """s; without a gate in view, the heading is towards the point of the path after this time."""
-_MAX_ROUNDS = 8
+_MAX_FRACTION = 2.0
+"""Of a limit; larger values count as this."""
+_EXCESS_WEIGHT = 5.0
+"""Of the integral of the fractions above 1, against the duration, in the choice of a plan."""
+_MAX_ROUNDS = 16
 _PERIOD = 0.01
 """s, sampling period for checking limits."""
 _REACH = 0.3
@@ -166,6 +170,7 @@ class Planner:
         remaining = curve.x[-1] - u
         caps = self._remembered(remaining)
         slow = _approach_speeds(u, curve.x[len(curve.x) - len(points) :], approach)
+        best: tuple[float, RacePath, Array] | None = None
         for _ in range(rounds):
             speed = _speeds(
                 curvature,
@@ -178,14 +183,18 @@ class Planner:
             time = np.concatenate([[0.0], np.cumsum(2.0 * steps / (speed[1:] + speed[:-1]))])
             path = self._path(curve, u, time, start, heading, is_whole)
             reference = path.sample(period=_PERIOD)
-            fractions = np.max(
-                [*demands(reference, self._vehicle, self._limits).values()], axis=0
-            )
-            if fractions.max() <= 1.0:
-                break
+            fractions = np.max([*demands(reference, self._vehicle, self._limits).values()], axis=0)
+            excess = float(np.sum(np.clip(fractions, 1.0, _MAX_FRACTION) - 1.0)) * _PERIOD
+            rank = path.duration + _EXCESS_WEIGHT * excess
+            if best is None or rank < best[0]:
+                best = (rank, path, caps)
             fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
-            factor = np.interp(time, reference.time, np.clip(fractions, 1.0, 1.35) ** -0.4)
-            caps = np.where(factor < 1.0, np.maximum(speed, 0.5) * factor, caps)
+            factor = np.interp(time, reference.time, np.clip(fractions, 0.9, 1.35) ** -0.4)
+            reduced = np.maximum(speed, 0.5) * factor
+            caps = np.where(factor < 1.0, reduced, np.minimum(caps * factor, self._limits.speed))
+        if best is None:
+            raise ValueError(f"rounds: expected at least 1, got {rounds}")
+        _, path, caps = best
         self._remember(remaining, caps)
         return path
 
