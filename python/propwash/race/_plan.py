@@ -186,12 +186,12 @@ class Planner:
             fractions = np.max([*demands(reference, self._vehicle, self._limits).values()], axis=0)
             excess = float(np.sum(np.clip(fractions, 1.0, _MAX_FRACTION) - 1.0)) * _PERIOD
             rank = path.duration + _EXCESS_WEIGHT * excess
-            if best is None or rank < best[0]:
-                best = (rank, path, caps)
             fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
             factor = np.interp(time, reference.time, np.clip(fractions, 0.9, 1.35) ** -0.4)
             reduced = np.maximum(speed, 0.5) * factor
             caps = np.where(factor < 1.0, reduced, np.minimum(caps * factor, self._limits.speed))
+            if best is None or rank < best[0]:
+                best = (rank, path, caps)
         if best is None:
             raise ValueError(f"rounds: expected at least 1, got {rounds}")
         _, path, caps = best
