@@ -66,7 +66,6 @@ class SensorPilot:
         self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates)
         self._limits = limits or briefing.limits or _plan.LIMITS
         self._view = View.of(briefing.sensors.camera, briefing.sensors.reach)
-        self._planner = _plan.Planner(briefing.vehicle, self._limits, self._look)
         self._route = route(briefing.position, gates)
         self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
         points = self._route.points(gates)
@@ -75,7 +74,19 @@ class SensorPilot:
         self._next = 1
         """Number of the first point of the route that is still ahead."""
         self._uncertain = self._uncertainty()
-        self._path = self._planner.plan(points, briefing.yaw, approach=self._approach())
+        self._ends = [*np.flatnonzero(self._route.is_stop).tolist(), len(points) - 1]
+        """Numbers of the points at which the legs of the route end, at rest."""
+        self._planners = [
+            _plan.Planner(briefing.vehicle, self._limits, self._look) for _ in self._ends
+        ]
+        first = 0
+        for planner, end in zip(self._planners, self._ends, strict=True):
+            # the speeds that these plans find are remembered
+            leg = slice(first, end + 1)
+            path = planner.plan(points[leg], briefing.yaw, approach=self._approach()[leg])
+            if first == 0:
+                self._path = path
+            first = end
         self._begin = 0.0
         """s, when the path begins."""
         self._rows: Reference | None = None
@@ -134,26 +145,48 @@ class SensorPilot:
     def _replan(self, time: float) -> None:
         """Plans from the present motion of the path through the estimated gates."""
         now = time - self._begin
-        ahead = self._path.point_times[1:]
-        count = int(np.searchsorted(ahead, now + _PASSED, side="right"))
-        if now <= 0.0 or count == len(ahead):
+        if now <= 0.0:
             return
-        if self._route.is_passage[self._next + count] and ahead[count] < now + _COMMIT:
-            return
+        end = self._ends[0]
         points = self._route.points(self._briefing.gates, self._filter.gates)
         uncertain = self._uncertainty()
+        if now >= self._path.duration and len(self._ends) > 1:
+            self._start_leg(time, points, uncertain)
+            return
+        ahead = self._path.point_times[1:]
+        count = int(np.searchsorted(ahead, now + _PASSED, side="right"))
+        is_ahead = self._route.is_passage[self._next + count : end + 1]
+        if not is_ahead.any() or (is_ahead[0] and ahead[count] < now + _COMMIT):
+            return
         start = self._path.motion(now)
         is_slow = float(np.linalg.norm(start.position[1])) < _SLOW
         if is_slow and not self._is_outdated(points, uncertain, now):
             return
         self._next += count
         self._points, self._uncertain = points, uncertain
-        self._path = self._planner.plan(
-            points[self._next :],
+        leg = slice(self._next, end + 1)
+        self._path = self._planners[0].plan(
+            points[leg],
             start=start,
             horizon=_HORIZON,
             rounds=_ROUNDS,
-            approach=self._approach()[self._next :],
+            approach=self._approach()[leg],
+        )
+        self._begin = time
+
+    def _start_leg(self, time: float, points: Array, uncertain: Array) -> None:
+        """Plans the next leg, from rest."""
+        self._next = self._ends.pop(0) + 1
+        self._planners.pop(0)
+        self._points, self._uncertain = points, uncertain
+        leg = slice(self._next, self._ends[0] + 1)
+        motion = self._path.motion(self._path.duration)
+        self._path = self._planners[0].plan(
+            np.vstack([motion.position[:1], points[leg]]),
+            float(motion.yaw[0]),
+            horizon=_HORIZON,
+            rounds=2,
+            approach=np.append(0.0, self._approach()[leg]),
         )
         self._begin = time
 
@@ -165,6 +198,7 @@ class SensorPilot:
         if (np.abs(uncertain - self._uncertain) > _MOVED).any():
             return True
         moved = np.linalg.norm(points - self._points, axis=1)[self._next :]
+        moved = moved[: len(times)]
         is_near = (times > now) & np.isfinite(times)
         return bool((moved > _MOVED * np.maximum(times - now, 1.0))[is_near].any())
 

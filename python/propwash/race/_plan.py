@@ -237,9 +237,10 @@ class Planner:
         else:
             yaw_knots = _grid(time[-1], _LOOK_KNOTS)
             yaw = self._looking(position, yaw_knots, heading)
-        if start is not None:
-            yaw += 2.0 * np.pi * np.round((start.yaw[0] - yaw[0]) / (2.0 * np.pi))
-            yaw[0] = start.yaw[0]
+        first = heading if start is None else float(start.yaw[0])
+        if first is not None:
+            yaw += 2.0 * np.pi * np.round((first - yaw[0]) / (2.0 * np.pi))
+            yaw[0] = first
         return RacePath(
             position,
             _spline(yaw_knots, yaw, 5, moving[1], is_whole),

@@ -36,6 +36,9 @@ class Route:
     """(n, 3) m, from the centre of the gate, in its axes."""
     is_passage: NDArray[np.bool_]
     """(n,) whether the point is the passage of the gate."""
+    is_stop: NDArray[np.bool_]
+    """(n,) whether the point is behind a gate to which the path comes from the wrong side: a pilot
+    that does not know where the gate is can look for it there."""
 
     def axes(self, gates: Sequence[Gate], moved: Array | None = None) -> tuple[Array, Array]:
         """Centres (g, 3) [m] and axes (g, 3, 3), in columns, of gates moved by `moved`."""
@@ -64,33 +67,34 @@ def route(start: ArrayLike, gates: Sequence[Gate]) -> Route:
     """
     centres = [np.asarray(gate.position) for gate in gates]
     previous = np.asarray(start, dtype=np.float64)
-    rows: list[tuple[int, Array, bool]] = []
+    rows: list[tuple[int, Array, bool, bool]] = []
     for number, gate in enumerate(gates):
         rotation = _rotation.rotation(gate.attitude)
         is_last = number == len(gates) - 1
         local = rotation.T @ (previous - centres[number])
         if number == 0:
-            rows.append((0, local, False))
+            rows.append((0, local, False, False))
         before = _spacing(centres, number, number - 1)
         after = _spacing(centres, number, number + 1)
         chord = (centres[number] if is_last else centres[number + 1]) - previous
         cosine = float(rotation[:, 0] @ chord) / max(float(np.linalg.norm(chord)), 1e-9)
-        is_behind = local[0] > -_MIN_APPROACH
+        is_behind = bool(local[0] > -_MIN_APPROACH)
         is_oblique = cosine < _MIN_COSINE
         if is_behind:
-            rows += [(number, point, False) for point in _detour(gate, local, before)]
+            rows += [(number, point, False, False) for point in _detour(gate, local, before)]
         if is_behind or is_oblique:
-            rows.append((number, np.array([-before, 0.0, 0.0]), False))
-        rows.append((number, np.zeros(3), True))
+            rows.append((number, np.array([-before, 0.0, 0.0]), False, is_behind))
+        rows.append((number, np.zeros(3), True, False))
         if is_oblique and not is_last:
-            rows.append((number, np.array([after, 0.0, 0.0]), False))
+            rows.append((number, np.array([after, 0.0, 0.0]), False, False))
         if is_last:
-            rows.append((number, np.array([_RUN_OUT, 0.0, 0.0]), False))
+            rows.append((number, np.array([_RUN_OUT, 0.0, 0.0]), False, False))
         previous = centres[number] + (after if is_oblique else 0.0) * rotation[:, 0]
     return Route(
         np.array([row[0] for row in rows]),
         np.array([row[1] for row in rows]),
         np.array([row[2] for row in rows]),
+        np.array([row[3] for row in rows]),
     )
 
 
