@@ -66,7 +66,7 @@ class SensorPilot:
         self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates)
         self._limits = limits or briefing.limits or _plan.LIMITS
         self._view = View.of(briefing.sensors.camera, briefing.sensors.reach)
-        self._route = route(briefing.position, gates)
+        self._route = route(briefing.position, gates, self._view.hover_elevation)
         self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
         points = self._route.points(gates)
         self._points = points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,11 +60,12 @@ class Route:
         return np.asarray(centres[self.gate] + rotated)
 
 
-def route(start: ArrayLike, gates: Sequence[Gate]) -> Route:
+def route(start: ArrayLike, gates: Sequence[Gate], elevation: float = 0.0) -> Route:
     """Returns the points of a path from the start through the centres of all gates.
 
     If the path comes from the wrong side of a gate, points before it, and if necessary beside it,
     are added; if it would cross a gate at a small angle to its plane, points before and after it.
+    elevation: rad, of the gate seen from the point before it at which the path may stop.
     """
     centres = [np.asarray(gate.position) for gate in gates]
     previous = np.asarray(start, dtype=np.float64)
@@ -83,7 +85,8 @@ def route(start: ArrayLike, gates: Sequence[Gate]) -> Route:
         if is_behind:
             rows += [(number, point, False, False) for point in _detour(gate, local, before)]
         if is_behind or is_oblique:
-            rows.append((number, np.array([-before, 0.0, 0.0]), False, is_behind))
+            drop = before * math.tan(elevation) if is_behind else 0.0
+            rows.append((number, np.array([-before, 0.0, -drop]), False, is_behind))
         rows.append((number, np.zeros(3), True, False))
         if is_oblique and not is_last:
             rows.append((number, np.array([after, 0.0, 0.0]), False, False))

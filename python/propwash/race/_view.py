@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 _MARGIN = np.radians(4.0)
 """rad, of the field of view that is not used."""
+_GATE_ANGLE = np.radians(12.0)
+"""rad, about half of the height of a gate seen from 3 m."""
 _MIN_FACING = 0.2
 """Cosine between the axis of a gate and the direction to it, from which its beacons are seen."""
 _MAX_DISTANCE = 45.0
@@ -38,6 +40,11 @@ class View:
         elevation = float(np.arctan2(axis[2], axis[0]))
         half = 0.5 * np.radians(camera.vertical_fov_deg) - _MARGIN
         return cls(elevation, float(half), min(reach, _MAX_DISTANCE))
+
+    @property
+    def hover_elevation(self) -> float:
+        """rad, above the horizon, at which a gate near the vehicle is in view in hover."""
+        return max(0.0, self.elevation - self.half_angle + _GATE_ANGLE)
 
     def directions(
         self, position: Array, thrust_axis: Array, default: Array, gates: Array, axes: Array
