@@ -69,6 +69,8 @@ _RECOVERY = 1.03
 """Factor on the remembered speeds at each later plan; without it they could only decrease."""
 
 
+_JERK = 60.0
+"""m/s^3, with which the acceleration grows from rest, while the vehicle rotates."""
 _MIN_APPROACH_SPEED = 2.0
 """m/s, near a point that is approached slowly."""
 _LOOK_PERIOD = 0.1
@@ -170,6 +172,9 @@ class Planner:
         remaining = curve.x[-1] - u
         caps = self._remembered(remaining)
         slow = _approach_speeds(u, curve.x[len(curve.x) - len(points) :], approach)
+        if start is None:
+            travelled = np.concatenate([[0.0], np.cumsum(steps)])
+            slow = np.minimum(slow, 0.5 * _JERK * (6.0 * travelled / _JERK) ** (2.0 / 3.0))
         best: tuple[float, RacePath, Array] | None = None
         for _ in range(rounds):
             speed = _speeds(
