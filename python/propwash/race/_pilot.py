@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from propwash.estimate import ErrorStateFilter
 from propwash.race import _plan
 from propwash.race._interface import Briefing, Estimate, Range, Readings, Sighting
+from propwash.race._plan import Motion
 from propwash.race._route import route
 from propwash.race._view import View
 from propwash.trajectories import Limits, Reference
@@ -46,6 +47,8 @@ _MIN_AHEAD = 1.5
 """s, minimum duration of the path that is ahead."""
 _MOVED = 0.03
 """m, change of a gate one second ahead from which the path is planned again."""
+_MAX_ERROR = 0.3
+"""m, of the tracking, above which a plan starts at the estimated motion."""
 _MAX_RANGE = 20.0
 """m, of the range finder."""
 
@@ -158,7 +161,7 @@ class SensorPilot:
         is_ahead = self._route.is_passage[self._next + count : end + 1]
         if not is_ahead.any() or (is_ahead[0] and ahead[count] < now + _COMMIT):
             return
-        start = self._path.motion(now)
+        start = self._anchored(self._path.motion(now))
         is_slow = float(np.linalg.norm(start.position[1])) < _SLOW
         if is_slow and not self._is_outdated(points, uncertain, now):
             return
@@ -173,6 +176,19 @@ class SensorPilot:
             approach=self._approach()[leg],
         )
         self._begin = time
+
+    def _anchored(self, motion: Motion) -> Motion:
+        """The motion at which a plan starts: of the path, or if it is far, the estimated one."""
+        estimate = self._filter.state
+        if np.linalg.norm(motion.position[0] - estimate.position) < _MAX_ERROR:
+            return motion
+        position, curve = motion.position.copy(), motion.curve.copy()
+        position[0], position[1] = estimate.position, estimate.velocity
+        speed = float(np.linalg.norm(estimate.velocity))
+        curve[0] = estimate.position
+        if speed > 1.0:
+            curve[1] = np.linalg.norm(curve[1]) / speed * estimate.velocity
+        return replace(motion, position=position, curve=curve)
 
     def _start_leg(self, time: float, points: Array, uncertain: Array) -> None:
         """Plans the next leg, from rest."""

@@ -3,9 +3,9 @@
 A cubic spline through the points defines the curve. The speed v along it is the maximum for which
 the acceleration stays within a bound a,
 
-    (v^2 k)^2 + (v dv/ds)^2 <= a^2,
+    (v^2 k)^2 + (v dv/ds + d(v))^2 <= a^2,
 
-with the curvature k, computed by a forward and a backward pass (Bobrow, Dubowsky and Gibson, "Time-
+with the curvature k and the drag d, computed by a forward and a backward pass (Bobrow, Dubowsky and Gibson, "Time-
 optimal control of robotic manipulators along specified paths", IJRR 4, 1985, for a point mass). A
 spline of degree 7 through samples at equal time intervals has continuous derivatives up to snap.
 Flatness gives the forces and torques that this motion requires, with drag, gravity and inertia;
@@ -143,6 +143,7 @@ class Planner:
         max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
         excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))
         self._bound = float(excess) / vehicle.body.mass
+        self._drag = _drag(vehicle)
         self._caps: tuple[Array, Array] | None = None
 
     def plan(
@@ -182,6 +183,7 @@ class Planner:
                 steps,
                 np.minimum(caps, slow),
                 self._bound,
+                self._drag,
                 first,
                 0.0 if is_whole else None,
             )
@@ -324,12 +326,14 @@ def _speeds(
     steps: Array,
     max_speed: Array,
     bound: float,
+    drag: tuple[float, float] = (0.0, 0.0),
     first: float = 0.0,
     last: float | None = 0.0,
 ) -> Array:
-    """Maximum speed profile [m/s]; `bound` [m/s^2] limits the acceleration.
+    """Maximum speed profile [m/s]; `bound` [m/s^2] limits the acceleration plus that of the drag.
 
-    first, last: m/s, speeds at the ends; last None: any.
+    drag: 1/s and 1/m, coefficients of v and v^2. first, last: m/s, speeds at the ends; last None:
+    any.
     """
     max_squared = np.minimum(max_speed**2, bound / np.maximum(curvature, 1e-9))
     max_squared[0] = first**2
@@ -338,24 +342,31 @@ def _speeds(
     squared: list[float] = max_squared.tolist()
     lateral: list[float] = curvature.tolist()
     lengths: list[float] = steps.tolist()
-    limit = bound**2
+    limit, (linear, quadratic) = bound**2, drag
+
+    def gained(i: int, length: float, sign: float) -> float:
+        square = squared[i]
+        thrust = math.sqrt(max(limit - (square * lateral[i]) ** 2, 0.0))
+        resistance = linear * math.sqrt(square) + quadratic * square
+        return max(square + 2.0 * length * (thrust - sign * resistance), 0.25 * square)
 
     for i, length in enumerate(lengths):
-        room = limit - (squared[i] * lateral[i]) ** 2
-        gained = squared[i]
-        if room > 0.0:
-            gained += 2.0 * length * math.sqrt(room)
-        if gained < squared[i + 1]:
-            squared[i + 1] = gained
+        squared[i + 1] = min(squared[i + 1], gained(i, length, 1.0))
     for i in range(len(lengths), 0, -1):
-        room = limit - (squared[i] * lateral[i]) ** 2
-        gained = squared[i]
-        if room > 0.0:
-            gained += 2.0 * lengths[i - 1] * math.sqrt(room)
-        if gained < squared[i - 1]:
-            squared[i - 1] = gained
+        squared[i - 1] = min(squared[i - 1], gained(i, lengths[i - 1], -1.0))
     squared[0] = first**2
     return np.sqrt(squared)
+
+
+def _drag(vehicle: VehicleParameters) -> tuple[float, float]:
+    """Coefficients of v [1/s] and v^2 [1/m] of the acceleration by drag in level flight."""
+    speeds = np.array([5.0, 15.0])
+    zero, still = np.zeros(2), np.zeros((2, 3))
+    velocity = speeds[:, None] * [1.0, 0.0, 0.0]
+    reference = Reference(zero, still, velocity, still, still, still, zero, zero, zero)
+    deceleration = flatness(reference, vehicle).specific_force[:, 0]
+    linear, quadratic = np.linalg.solve(np.stack([speeds, speeds**2], axis=1), deceleration)
+    return max(float(linear), 0.0), max(float(quadratic), 0.0)
 
 
 def _headings(direction: Array, initial: float | None) -> Array:

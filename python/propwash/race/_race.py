@@ -1,26 +1,17 @@
-"""The course, its scoring rules and simulated flights through it (see the package)."""
+"""The course and its scoring rules (see the package)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from os import PathLike
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from propwash import _rotation
-from propwash._checks import shaped, whole_number
-from propwash.fleet import Fleet
-from propwash.race import _plan
-from propwash.race._by_sensors import Estimates, EstimationErrors, errors_of, fly_by_sensors
-from propwash.race._interface import Briefing, PilotMaker, SensorSuite
-from propwash.race._route import route
-from propwash.trajectories import Limits, Path
-from propwash.vehicle import files as vehicles
-from propwash.vehicle.multicopter import DEFAULT_DT, Multicopter
-from propwash.vehicle.parameters import VehicleParameters
+from propwash._checks import shaped
+from propwash.race._estimates import Estimates, EstimationErrors, errors_of
+from propwash.vehicle.multicopter import DEFAULT_DT
 from propwash.world import Gate, Scene
 
 Array = NDArray[np.float64]
@@ -32,10 +23,10 @@ POINTS = 10.0
 COLLISION_RADIUS = 0.15
 """m, of the vehicle's sphere in the published renderer."""
 
-_SUBSTEPS = 8
-PERIOD = _SUBSTEPS * DEFAULT_DT
-"""s, between commands and between rows of a flight: 120 Hz."""
-_RECORDED = ("position", "attitude", "velocity")
+ROW_STEPS = 8
+"""Time steps between rows of a flight."""
+PERIOD = ROW_STEPS * DEFAULT_DT
+"""s, between rows of a flight: 120 Hz."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,118 +222,6 @@ def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision |
     return Collision(scene.names[hits.id[first]], float(when))
 
 
-def fly(
-    seed: int = 0,
-    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
-    *,
-    pilot: PilotMaker | None = None,
-    sensors: SensorSuite | None = None,
-    limits: Limits | None = None,
-    scene: Scene | None = None,
-    nominal: Scene | None = None,
-    course: Sequence[str] | None = None,
-    start: ArrayLike | None = None,
-    yaw: float | None = None,
-    dtype: Literal["float32", "float64"] = "float64",
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[float], None] | None = None,
-) -> Result:
-    """Simulates a flight through a course, with the noise of the vehicle, and scores it.
-
-    seed: of the gates' positions and of the noise. pilot: makes a pilot from a Briefing, such as
-    SensorPilot, which flies by sensor readings; None: a plan through the true gates is followed
-    with feedback of the true state. sensors: of a pilot; None: SensorSuite(). limits: of the plans.
-    scene: None: the AlphaPilot course. nominal: the scene as a pilot knows it; None: the AlphaPilot
-    course at its nominal poses, or `scene`. course: names of gates in order; None: all. start: (3,)
-    m, world frame. yaw: rad. None: those of the scene. dtype: without a pilot. time_limit: s.
-    progress: called with the completed fraction.
-
-    The geometric tracking controller follows the plans. Requires scipy.
-    """
-    parameters = vehicles.load(vehicle)
-    seed = whole_number("seed", seed, 0, 2**64 - 1)
-    if scene is None:
-        scene = Scene.load("alphapilot", seed=seed)
-        nominal = Scene.load("alphapilot") if nominal is None else nominal
-    gates = course_gates(scene, course)
-    point, heading = _start(scene, start, yaw)
-    estimates = None
-    if pilot is None:
-        points = route(point, gates).points(gates)
-        path = _plan.Planner(parameters, limits or _plan.LIMITS).plan(points, heading)
-        if progress is not None:
-            progress(0.5)
-        flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
-    else:
-        known = course_gates(scene if nominal is None else nominal, [g.name for g in gates])
-        briefing = Briefing(
-            tuple(known), point, heading, parameters, sensors or SensorSuite(), DEFAULT_DT, limits
-        )
-
-        def is_over(time: Array, rows: dict[str, Array]) -> bool:
-            so_far = judge(scene, Flight(time, **rows), course, time_limit=time_limit)
-            return so_far.finished or so_far.collision is not None
-
-        time, rows, estimates = fly_by_sensors(
-            Multicopter(parameters, seed=seed),
-            pilot,
-            briefing,
-            scene,
-            gates,
-            seed,
-            time_limit,
-            is_over,
-            progress,
-        )
-        flight = Flight(time, **rows)
-    result = judge(scene, flight, course, time_limit=time_limit)
-    if progress is not None:
-        progress(1.0)
-    extra = {"vehicle": parameters.name, "seed": seed, "estimates": estimates}
-    return Result(**{**vars(result), **extra})
-
-
-def _simulated(
-    vehicle: VehicleParameters,
-    path: Path,
-    point: Array,
-    heading: float,
-    dtype: Literal["float32", "float64"],
-    seed: int,
-    time_limit: float,
-) -> Flight:
-    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
-    fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
-    fleet.reset(position=point, attitude=_level(heading))
-    start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
-    rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
-    time = np.arange(rows + 1, dtype=np.float64) * PERIOD
-    # each command is constant for a period: it is sampled at the middle
-    reference = path.sample(time[:-1] + 0.5 * PERIOD)
-    motion = fleet.rollout(reference, substeps=_SUBSTEPS, record=_RECORDED)
-    return Flight(
-        time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
-    )
-
-
-def _level(yaw: float) -> Array:
-    return np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
-
-
-def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Array, float]:
-    scene_start = scene.start
-    if start is None:
-        if scene_start is None:
-            raise ValueError(f"start: expected a point [m], as scene {scene.name!r} has no start")
-        start = scene_start.position
-    if yaw is None:
-        yaw = 0.0 if scene_start is None else scene_start.yaw
-    point = np.array(start, dtype=np.float64)
-    if point.shape != (3,) or not np.isfinite(point).all() or not np.isfinite(yaw):
-        raise ValueError(f"start, yaw: expected 3 and 1 finite numbers, got {start!r:.100}, {yaw}")
-    return point, float(yaw)
-
-
 def _checked(flight: Flight) -> Flight:
     time = shaped("flight.time", flight.time, ("T",))
     arrays = {
@@ -365,26 +244,37 @@ def _checked(flight: Flight) -> Flight:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Returns a table of results and a summary, as text. Raises ValueError for no results."""
+    """Returns a table of results and a summary, as text. Raises ValueError for no results.
+
+    For flights by sensors it contains the errors of the estimates: root mean squares over the
+    flight, and of the gates at their passages.
+    """
     if not results:
         raise ValueError("results: expected at least one run, got none")
-    lines = [f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"]
+    has_estimates = any(result.estimates is not None for result in results)
+    head = f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"
+    if has_estimates:
+        head += f"{'position [m]':>14s}{'attitude [deg]':>16s}{'gates [m]':>11s}"
+    lines = [head]
     for result in results:
         last = result.passages[-1].time if result.passages else np.nan
-        note = "" if result.collision is None else f"  collision with {result.collision.item}"
         gates = f"{len(result.passages)}/{len(result.course)}"
-        lines.append(f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}{note}")
+        line = f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}"
+        errors = result.estimation
+        if errors is not None:
+            degrees = np.degrees(errors.attitude)
+            line += f"{errors.position:14.3f}{degrees:16.2f}{errors.gates:11.3f}"
+        note = "" if result.collision is None else f"  collision with {result.collision.item}"
+        lines.append(line + note)
     scores = [result.score for result in results]
     best = min(5, len(scores))
     finished = sum(result.finished for result in results)
-    return "\n".join(
-        [
-            *lines,
-            f"{finished} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}",
-            f"mean of the best {best}: {team_score(scores, best):.2f} "
-            "(20 published teams, flying by camera: best 91.39, tenth 71.10)",
-        ]
+    lines.append(f"{finished} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}")
+    lines.append(
+        f"mean of the best {best}: {team_score(scores, best):.2f} "
+        "(20 published teams, flying by camera: best 91.39, tenth 71.10)"
     )
+    return "\n".join(lines)
 
 
 def report(result: Result) -> str:
@@ -403,6 +293,12 @@ def report(result: Result) -> str:
     lines += [f"  {name:8s}{'-':>10s}" for name in result.course[len(result.passages) :]]
     if result.collision is not None:
         lines.append(f"  collision with {result.collision.item} at {result.collision.time:.2f} s")
+    errors = result.estimation
+    if errors is not None:
+        lines.append(
+            f"  estimation errors (rms): position {errors.position:.3f} m, attitude "
+            f"{np.degrees(errors.attitude):.2f} deg, gates {errors.gates:.3f} m"
+        )
     lines.append(
         f"  {len(result.passages)} of {len(result.course)} gates, score {result.score:.2f}"
     )
