@@ -59,13 +59,12 @@ class SensorSuite:
         if not isinstance(self.camera, Camera) or self.camera.position.ndim != 1:
             raise TypeError(f"camera: expected a Camera with one mounting, got {self.camera!r:.100}")
         _checks.positive("rate", self.rate, "Hz")
-        for name, unit in (
-            ("deviation", "pixels"),
-            ("latency", "s"),
-            ("range_variance", "m^2"),
-            ("image_rate", "Hz"),
-        ):
-            _checks.not_negative(name, getattr(self, name), unit)
+        _checks.positive("reach", self.reach, "m", infinite=True)
+        _checks.probability("miss_rate", self.miss_rate)
+        _checks.positive("deviation", self.deviation, "pixels")
+        _checks.positive("range_variance", self.range_variance, "m^2")
+        _checks.not_negative("latency", self.latency, "s")
+        _checks.not_negative("image_rate", self.image_rate, "Hz")
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,8 @@ _MOVED = 0.03
 """m, change of a gate one second ahead from which the path is planned again."""
 _MAX_ERROR = 0.3
 """m, of the tracking, above which a plan starts at the estimated motion."""
+_HISTORY = 64
+"""IMU readings that the filter keeps beyond the delay of the other sensors."""
 _MAX_RANGE = 20.0
 """m, of the range finder."""
 
@@ -66,7 +68,8 @@ class SensorPilot:
         half = 0.5 * briefing.yaw
         attitude = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
         start = MotionEstimate(briefing.position, np.zeros(3), attitude)
-        self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates)
+        kept = round(briefing.sensors.latency / briefing.dt) + _HISTORY
+        self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates, history=kept)
         self._limits = limits or briefing.limits or _plan.LIMITS
         self._view = View.of(briefing.sensors.camera, briefing.sensors.reach)
         self._route = route(briefing.position, gates, self._view.hover_elevation)
