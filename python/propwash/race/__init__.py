@@ -5,8 +5,9 @@ in order, ten points per gate, minus the time [s] of the last gate; zero after a
 the time limit. The course is the scene `alphapilot`; a seed moves its gates within the published
 bounds.
 
-`fly` plans a path through the gates and simulates a flight with the library's tracking controller;
-with `pilot=SensorPilot` the pilot knows only the readings of its sensors. `judge` scores any flight.
+`fly` plans a path through the gates and simulates a flight with the library's tracking controller.
+With `pilot=SensorPilot` the pilot knows only the readings of its sensors. `judge` scores any
+flight.
 
 >>> from propwash import race
 >>> result = race.fly(seed=3)

@@ -129,18 +129,25 @@ class _Recorder:
     def flight(self) -> Flight:
         """The flight so far."""
         time = np.arange(len(self._rows)) * PERIOD
-        return Flight(time, *(np.array(column) for column in zip(*self._rows, strict=True)))
+        position, attitude, velocity = (
+            np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)
+        )
+        return Flight(time.astype(np.float64), position, attitude, velocity)
 
     def estimates(self, nominal: Sequence[Gate]) -> Estimates | None:
         """The estimates in the rows of the flight; None if the pilot has none."""
         if any(each is None for each in self._estimates):
             return None
-        parts = ("position", "velocity", "attitude")
-        motion = [np.array([getattr(each, part) for each in self._estimates]) for part in parts]
+        position, velocity, attitude = (
+            np.array([getattr(each, part) for each in self._estimates], dtype=np.float64)
+            for part in ("position", "velocity", "attitude")
+        )
         gates = [getattr(each, "gates", None) for each in self._estimates]
         return Estimates(
-            *motion,
-            None if any(each is None for each in gates) else np.array(gates),
+            position,
+            velocity,
+            attitude,
+            None if any(each is None for each in gates) else np.array(gates, dtype=np.float64),
             np.array([offset_of(*pair) for pair in zip(nominal, self.gates, strict=True)]),
             tuple(nominal),
         )

@@ -76,9 +76,7 @@ class Instruments:
         state = self._vehicle.state
         seen = self._beacons.measure(state.position, state.attitude)
         rows = np.flatnonzero(seen.visible & (self._gates >= 0))
-        beacons = Sighting(
-            time, self._gates[rows], self._corners[rows], seen.u[rows], seen.v[rows]
-        )
+        beacons = Sighting(time, self._gates[rows], self._corners[rows], seen.u[rows], seen.v[rows])
         ground = self._range.measure(state.position, state.attitude)
         return beacons, Range(time, float(ground.range))
 

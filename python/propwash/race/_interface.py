@@ -57,7 +57,9 @@ class SensorSuite:
     @checked_parameters()
     def __post_init__(self) -> None:
         if not isinstance(self.camera, Camera) or self.camera.position.ndim != 1:
-            raise TypeError(f"camera: expected a Camera with one mounting, got {self.camera!r:.100}")
+            raise TypeError(
+                f"camera: expected a Camera with one mounting, got {self.camera!r:.100}"
+            )
         _checks.positive("rate", self.rate, "Hz")
         _checks.positive("reach", self.reach, "m", infinite=True)
         _checks.probability("miss_rate", self.miss_rate)

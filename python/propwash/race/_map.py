@@ -139,9 +139,7 @@ class _Map:
         )
         for number, gate in enumerate(estimates.gates_at(last)):
             label = "gate, estimated" if number == 0 else None
-            self.estimated.append(
-                axes.plot(*gate_ends(gate).T, **style, lw=1.6, label=label)[0]
-            )
+            self.estimated.append(axes.plot(*gate_ends(gate).T, **style, lw=1.6, label=label)[0])
 
     def _move_estimates(self, estimates: Estimates, row: int) -> None:
         self.estimated[0].set_data(*estimates.position[: row + 1, :2].T)

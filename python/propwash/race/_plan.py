@@ -5,14 +5,14 @@ the acceleration stays within a bound a,
 
     (v^2 k)^2 + (v dv/ds + d(v))^2 <= a^2,
 
-with the curvature k and the drag d, computed by a forward and a backward pass (Bobrow, Dubowsky and Gibson, "Time-
-optimal control of robotic manipulators along specified paths", IJRR 4, 1985, for a point mass). A
-spline of degree 7 through samples at equal time intervals has continuous derivatives up to snap.
-Flatness gives the forces and torques that this motion requires, with drag, gravity and inertia;
-where they exceed the limits, the speed is reduced and the plan repeated.
+with the curvature k and the drag d, computed by a forward and a backward pass (Bobrow, Dubowsky and
+Gibson, "Time-optimal control of robotic manipulators along specified paths", IJRR 4, 1985, for a
+point mass). A spline of degree 7 through samples at equal time intervals has continuous derivatives
+up to snap. Flatness gives the forces and torques that this motion requires, with drag, gravity and
+inertia; where they exceed the limits, the speed is reduced and the plan repeated.
 
-A planner remembers the reduced speeds. A later plan, through points that have moved a little, starts
-from them, so that one or two rounds suffice.
+A planner remembers the reduced speeds. A later plan, through points that have moved a little,
+starts from them, so that one or two rounds suffice.
 """
 
 from __future__ import annotations
@@ -157,10 +157,11 @@ class Planner:
     ) -> RacePath:
         """Returns a path through the points (n, 3) [m].
 
-        heading: rad, constant until the path has about this direction; None: always along the path.
-        start: the motion before the first point; None: at rest at the first point. horizon: m,
-        length of the path; it ends at rest only at the last point. rounds: maximum number of corrections of the speed.
-        approach: (n,) s; the speed before a point is at most the distance to it over this time.
+        heading: rad, constant until the path has about this direction; None: always along the
+        path. start: the motion before the first point; None: at rest at the first point. horizon:
+        m, length of the path; it ends at rest only at the last point. rounds: number of speed
+        profiles, of which the best is chosen. approach: (n,) s; the speed before a point is at most
+        the distance to it over this time.
         """
         from scipy.ndimage import maximum_filter1d
 
@@ -262,15 +263,16 @@ class Planner:
 
         assert self._look is not None
         time = _grid(knots[-1], _LOOK_PERIOD)
-        rows = [position(time, order) for order in range(5)]
+        p, v, a, j, s = (position(time, order) for order in range(5))
         zero = np.zeros(len(time))
-        required = flatness(Reference(time, *rows, zero, zero, zero), self._vehicle)
-        force = required.specific_force
+        force = flatness(
+            Reference(time, p, v, a, j, s, zero, zero, zero), self._vehicle
+        ).specific_force
         axis = force / np.maximum(np.linalg.norm(force, axis=1), 1e-9)[:, None]
         ahead = np.minimum(time + _LOOK_AHEAD, time[-1])
-        far = position(ahead) - rows[0]
-        default = np.where(np.linalg.norm(far, axis=1)[:, None] > 0.5, far, rows[1])
-        angles = _headings(self._look(rows[0], axis, default), heading)
+        far = position(ahead) - p
+        default = np.where(np.linalg.norm(far, axis=1)[:, None] > 0.5, far, v)
+        angles = _headings(self._look(p, axis, default), heading)
         smooth = gaussian_filter1d(angles, 0.5 * _LOOK_KNOTS / _LOOK_PERIOD, mode="nearest")
         return np.asarray(np.interp(knots, time, smooth))
 

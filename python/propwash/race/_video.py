@@ -73,9 +73,7 @@ def _recording(result: race.Result, path: Path) -> str:
     title, flight, estimates = f"seed {result.seed}", result.flight, result.estimates
     if estimates is None:
         return viz.show(flight, path, scene=result.scene, title=title)
-    estimated = race.Flight(
-        flight.time, estimates.position, estimates.attitude, estimates.velocity
-    )
+    estimated = race.Flight(flight.time, estimates.position, estimates.attitude, estimates.velocity)
     gates = {
         f"estimated {gate.name}": _race_map.opening(gate)
         for gate in estimates.gates_at(len(flight.time) - 1)

@@ -44,7 +44,7 @@ class View:
     @property
     def hover_elevation(self) -> float:
         """rad, above the horizon, at which a gate near the vehicle is in view in hover."""
-        return max(0.0, self.elevation - self.half_angle + _GATE_ANGLE)
+        return float(max(0.0, self.elevation - self.half_angle + _GATE_ANGLE))
 
     def directions(
         self, position: Array, thrust_axis: Array, default: Array, gates: Array, axes: Array
