@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash._checks import whole_number
+from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.race._estimates import Estimates, offset_of
@@ -172,7 +173,8 @@ def _by_sensors(
         command, estimate = pilot(instruments.read())
         if step % ROW_STEPS == 0 and recorder.add(vehicle, estimate):
             return
-        vehicle.step(command, dt, state=estimate)
+        has_outer_loop = not isinstance(command, RateThrust | RotorSpeeds)
+        vehicle.step(command, dt, state=estimate if has_outer_loop else None)
         step += 1
 
 
