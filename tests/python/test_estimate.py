@@ -87,7 +87,7 @@ def numbers(f: ErrorStateFilter) -> Array:
 
 
 def moved_readings(steps: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    return 0.5 * rng.standard_normal((steps, 3)), [0, 0, G] + rng.standard_normal((steps, 3))
+    return 0.5 * rng.standard_normal((steps, 3)), rng.normal((0, 0, G), 1.0, (steps, 3))
 
 
 def test_free_fall_and_hover_without_noise() -> None:
