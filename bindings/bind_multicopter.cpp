@@ -109,18 +109,21 @@ class PyMulticopter {
             const py::object& state) {
     const auto estimate = estimate_from(state);
     const py::ssize_t count = whole_number(substeps, "substeps", 1);
-    with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
-      require_one_command(rows, "step()");
-      const double seconds = checked_time_step(vehicle, dt);
-      const auto held = row_of(0);
-      interruptible(count, [&](py::ssize_t) {
-        if constexpr (std::is_same_v<decltype(row_of(0)), OuterLoopCommand<double>>) {
-          vehicle.step(held, seconds, estimate ? &*estimate : nullptr);
-        } else {
-          vehicle.step(held, seconds);
-        }
-      });
-    }, estimate.has_value());
+    with_command(
+        command,
+        [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
+          require_one_command(rows, "step()");
+          const double seconds = checked_time_step(vehicle, dt);
+          const auto held = row_of(0);
+          interruptible(count, [&](py::ssize_t) {
+            if constexpr (std::is_same_v<decltype(row_of(0)), OuterLoopCommand<double>>) {
+              vehicle.step(held, seconds, estimate ? &*estimate : nullptr);
+            } else {
+              vehicle.step(held, seconds);
+            }
+          });
+        },
+        estimate.has_value());
   }
 
   py::dict rollout(const py::object& command, const py::object& dt, const py::object& steps,
@@ -211,7 +214,8 @@ class PyMulticopter {
       if (!py::hasattr(state, name)) {
         throw py::type_error(
             "state: expected a MotionEstimate or an object with position, velocity and attitude, "
-            "got " + described(state));
+            "got " +
+            described(state));
       }
     }
     MotionEstimate<double> estimate;

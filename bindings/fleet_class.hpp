@@ -96,7 +96,8 @@ class PyFleet {
   }
   FleetOptions options() const { return value<&Fleet<T>::options>(); }
 
-  /// estimate: arrays (size, …) of position, velocity and attitude that Python has checked, or None.
+  /// estimate: arrays (size, …) of position, velocity and attitude that Python has checked, or
+  /// None.
   void step(const py::object& value, const py::object& substeps, const py::object& estimate) {
     const Command& command = multicopter_command(value);
     FleetMotionEstimate<T> motion;

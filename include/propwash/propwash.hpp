@@ -104,6 +104,7 @@
 #include "propwash/world/cast.hpp"
 #include "propwash/world/collide.hpp"
 #include "propwash/world/depth_camera.hpp"
+#include "propwash/world/distortion.hpp"
 #include "propwash/world/intersect.hpp"
 #include "propwash/world/overlap.hpp"
 #include "propwash/world/poses.hpp"
@@ -113,3 +114,4 @@
 #include "propwash/world/scene_index.hpp"
 #include "propwash/world/scene_view.hpp"
 #include "propwash/world/shapes.hpp"
+#include "propwash/world/waypoints.hpp"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from propwash import (
         control,
+        datasets,
         fleet,
         frames,
         identify,
@@ -94,9 +95,9 @@ if TYPE_CHECKING:
         ImuReading,
         InflowParameters,
         LowPassParameters,
+        MotionEstimate,
         MotorParameters,
         Multicopter,
-        MotionEstimate,
         MulticopterState,
         OuterLoops,
         ProcessNoiseParameters,
@@ -150,9 +151,9 @@ __all__ = [
     "LowPassParameters",
     "Magnetometer",
     "MagnetometerReading",
+    "MotionEstimate",
     "MotorParameters",
     "Multicopter",
-    "MotionEstimate",
     "MulticopterState",
     "OuterLoops",
     "ParameterError",
@@ -182,6 +183,7 @@ __all__ = [
     "__version__",
     "build_info",
     "control",
+    "datasets",
     "fleet",
     "frames",
     "identify",
@@ -204,6 +206,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "datasets": "datasets",
     "frames": "frames",
     "identify": "identify",
     "integrate": "integrate",

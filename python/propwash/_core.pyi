@@ -546,19 +546,31 @@ class FlightFloat64:
     def step(self, command: Any) -> tuple: ...
     def widths(self) -> tuple: ...
 
+class Waypoints:
+    """See propwash.world.Waypoints."""
+    def __call__(self, time: Float) -> NDArray[np.float64]: ...
+    def __init__(
+        self, times: Sequence[Float], poses: NDArray[np.float64], repeat: bool
+    ) -> None: ...
+
 class SceneIndex:
     """See propwash.Scene."""
     def __init__(
         self, items: Iterable, markers: Iterable, max_triangles: Int | None = None
     ) -> None: ...
+    def at(
+        self, bodies: NDArray[np.float64], vehicles: NDArray[np.float64], vehicle: Any
+    ) -> SceneIndex: ...
     def collide(
         self,
         positions: ArrayLike,
         attitudes: ArrayLike | None,
         radius: Float,
         size: Sequence[Float],
+        of_vehicles: bool = False,
     ) -> NDArray[np.int32]: ...
     def markers(self) -> tuple: ...
+    def placed(self) -> NDArray[np.float64]: ...
     def raycast_float32(
         self,
         origins: NDArray[np.float32],

@@ -131,6 +131,12 @@ pw::VehicleParameters all_terms() {
   return vehicle;
 }
 
+pw::VehicleParameters with_circuit() {
+  auto vehicle = all_terms();
+  vehicle.battery = {4.54, 1.0, 0.04, 1.05 * 4.2, 0.02, 0.01, 2.0, 0.7, 0.1};
+  return vehicle;
+}
+
 }  // namespace
 
 TEST_CASE("the counter counts", "[no allocation]") {
@@ -160,13 +166,26 @@ TEST_CASE("a multicopter's step allocates nothing, noise on", "[no allocation]")
        {pw::Integrator::euler, pw::Integrator::rk4, pw::Integrator::symplectic_euler}) {
     pw::MulticopterOptions options;
     options.integrator = integrator;
-    for (const auto& vehicle : {pw::vehicles::flightgoggles(), all_terms()}) {
+    for (const auto& vehicle : {pw::vehicles::flightgoggles(), all_terms(), with_circuit()}) {
       pw::Multicopter<4> fixed(vehicle, options);
       require_none(fixed);
       pw::Multicopter<> dynamic(vehicle, options);
       require_none(dynamic);
     }
   }
+}
+
+TEST_CASE("outer loops allocate nothing, on the true state or an estimate", "[no allocation]") {
+  pw::Multicopter<4> uav(pw::vehicles::flightgoggles());
+  const pw::MotionEstimate<double> estimate{{0.1, 0.2, 0.3}, {}, {}, {}};
+  const auto count = allocations([&] {
+    for (int n = 0; n < 100; ++n) {
+      uav.step(pw::PositionCommand<double>{{1.0, 0.0, 0.0}}, 1.0 / 960);
+      uav.step(pw::TrajectoryCommand<double>{}, 1.0 / 960, &estimate);
+    }
+  });
+  CHECK(count.news == 0);
+  CHECK(count.mallocs == 0);
 }
 
 TEST_CASE("a stand-alone rate controller and a filter allocate nothing", "[no allocation]") {

@@ -57,8 +57,8 @@ class Fleet {
   void step(const FleetRotorSpeeds<T>& command, int substeps = 1, ExecutorRef executor = {});
   /// The same for commands to the outer loops. A loop runs in each step whose number is a multiple
   /// of outer_loops().interval, and in the first step after a change of loop; its output is held in
-  /// between. It uses the `estimate`, by default the true state, held during the call, except for the
-  /// body rates, which are the rate controller's filtered ones, and the parameters of vehicle()
+  /// between. It uses the `estimate`, by default the true state, held during the call, except for
+  /// the body rates, which are the rate controller's filtered ones, and the parameters of vehicle()
   /// except for each vehicle's own weight. The first such command allocates.
   void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {},
             const FleetMotionEstimate<T>& estimate = {});

@@ -159,9 +159,10 @@ class Fleet(FleetGradients):
 
         attitude = part("attitude", 4, "1")
         unit = _checks.unit_quaternions("state.attitude", attitude)
-        is_unit = np.abs(np.sum(attitude * attitude, axis=1, keepdims=True) - 1.0) < 32 * np.finfo(
-            self._dtype
-        ).eps
+        is_unit = (
+            np.abs(np.sum(attitude * attitude, axis=1, keepdims=True) - 1.0)
+            < 32 * np.finfo(self._dtype).eps
+        )
         unit = np.where(is_unit, attitude, unit)
         return part("position", 3, "m"), part("velocity", 3, "m/s"), unit, None, None
 

@@ -37,8 +37,8 @@ void Fleet<T, N>::step(const FleetPositionCommand<T>& command, int substeps, Exe
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps,
-                       ExecutorRef executor, const FleetMotionEstimate<T>& estimate) {
+void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps, ExecutorRef executor,
+                       const FleetMotionEstimate<T>& estimate) {
   const auto rows = detail::outer_rows(command);
   if (commands_rates(rows.loop)) {
     PROPWASH_THROW(std::invalid_argument(

@@ -126,7 +126,8 @@ class OuterRun {
     const auto& estimate = job_.estimate;
     Real q[4];
     if (estimate.attitude.empty()) {
-      for (int i = 0; i < 4; ++i) q[i] = Real::load(state + (FleetLayout::attitude + i) * job_.lanes);
+      for (int i = 0; i < 4; ++i)
+        q[i] = Real::load(state + (FleetLayout::attitude + i) * job_.lanes);
     } else {
       rows<4>(estimate.attitude, first, q);
     }
