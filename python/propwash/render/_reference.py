@@ -24,7 +24,7 @@ from propwash.render._surfaces import put_textures
 from propwash.render.cameras import Kind
 from propwash.render.frame import Image
 from propwash.sensors import Camera
-from propwash.world import Scene
+from propwash.world import Item, Scene
 
 RANGE_LIMIT = 20.0
 """m, maximum distance of the range finder."""
@@ -36,6 +36,8 @@ MAX_PIXELS = 64_000_000
 """The maximum number of pixels of a request, which takes minutes."""
 MAX_REMEMBERED = 1000
 """The maximum number of cameras with stored poses, which bounds the memory."""
+BLUR_ROWS = 8
+"""The rows of the depth image that determines the number of images of an exposure."""
 MAX_SAMPLES = 8
 """The maximum number of rays along the edge of a pixel."""
 
@@ -139,8 +141,9 @@ class Reference:
             self.look = "morning" if lamp is None else "indoor"
         used = lamp if self.look == "indoor" else None
         self._painter = _core.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
+        self._marker_names, self._marker_positions = _static_markers(scene)
+        self._movers = {item.name: Scene([item]) for item in map(_centred, scene.moving)}
         put_textures(self._painter, scene)
-        self._marker_names, self._marker_positions = scene.markers
         self._known: tuple[tuple[str, str, tuple[float, float, float]], ...] = ()
         self._previous: dict[str, _Previous] = {}
         self._lock = threading.Lock()
@@ -179,14 +182,16 @@ class Reference:
         self, request: Request, group: _Group, focal: float, bottom_first: bool
     ) -> dict[Kind, Image]:
         """The images of a group, averaged over its exposure."""
-        kinds, before = tuple(group.kinds), group.previous.pose
+        size, kinds = (request.width, request.height), tuple(group.kinds)
+        before = group.previous.pose
 
-        def paint(at: Pose) -> dict[Kind, Image]:
+        def paint(
+            at: Pose, size: tuple[int, int], focal: float, kinds: tuple[Kind, ...]
+        ) -> dict[Kind, Image]:
             return self._painter.paint(
                 np.array([at[0], before[0]]),
                 np.array([at[1], before[1]]),
-                request.width,
-                request.height,
+                *size,
                 focal,
                 self._antialias,
                 kinds,
@@ -195,11 +200,15 @@ class Reference:
             )
 
         if group.sweep == STILL:
-            return paint(group.pose)
-        camera = _geometry(request, group.lens)
-        count = sample_count(self.scene, camera, group.pose, group.sweep)
+            return paint(group.pose, size, focal, kinds)
+        # of points in a grid with the field of view of the image
+        scale = BLUR_ROWS / request.height
+        columns = max(round(request.width * scale), 1)
+        coarse = paint(group.pose, (columns, BLUR_ROWS), focal * scale, ("depth",))["depth"]
+        rows = coarse[::-1] if bottom_first else coarse
+        count = sample_count(rows, _geometry(request, group.lens), group.pose, group.sweep)
         poses = [group.sweep.at(group.pose, (k + 0.5) / count - 0.5) for k in range(count)]
-        return mean_images(paint(pose) for pose in poses)
+        return mean_images(paint(pose, size, focal, kinds) for pose in poses)
 
     def _groups(self, request: Request, now: dict[str, Pose]) -> list[_Group]:
         groups: dict[tuple[object, ...], _Group] = {}
@@ -223,8 +232,13 @@ class Reference:
             return
         self._painter.remove_bodies()
         for body in bodies:
-            self._painter.add_body(prefabs.body(body.prefab, body.size).core)
+            self._painter.add_body(self._parts(body).core)
         self._known = known
+
+    def _parts(self, body: Body) -> Scene:
+        """The parts of a body: a moving item of the scene, or a known prefab."""
+        mover = self._movers.get(body.prefab)
+        return prefabs.body(body.prefab, body.size) if mover is None else mover
 
     def _move(self, now: dict[str, Pose], before: dict[str, Pose]) -> None:
         if not now:
@@ -242,10 +256,10 @@ class Reference:
         names, positions = list(self._marker_names), [np.asarray(self._marker_positions)]
         for body in bodies:
             # clients split the name of a landmark at the underscore
-            if prefabs.is_gate(body.prefab) and "_" not in body.name:
-                corners, offsets = prefabs.body(body.prefab, body.size).markers
-                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in corners]
-                offsets = np.asarray(offsets) @ rotation(body.pose[1]).T
+            parts = self._parts(body)
+            if parts.gates and "_" not in body.name:
+                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in parts.markers.names]
+                offsets = parts.markers.positions @ rotation(body.pose[1]).T
                 positions.append(offsets + np.array(body.pose[0]))
         return names, np.concatenate(positions)
 
@@ -277,6 +291,19 @@ class Reference:
             for number, view in enumerate(views)
             if view.collision
         )
+
+
+def _centred(item: Item) -> Item:
+    """An item at the origin, as the part of a body at the item's pose."""
+    return item.replace(position=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0))
+
+
+def _static_markers(scene: Scene) -> tuple[list[str], Floats]:
+    """Names and positions (m, 3) of the markers that do not move with a gate."""
+    moving = {f"{item.name}_{i}" for item in scene.moving for i in range(1, 5)}
+    names, positions = scene.markers.names, scene.markers.positions
+    rows = [i for i, name in enumerate(names) if name not in moving]
+    return [names[i] for i in rows], positions[rows]
 
 
 def _joined(groups: list[_Group]) -> list[_Group]:
