@@ -35,6 +35,7 @@ from propwash.world._scene import (
     scene_names,
 )
 from propwash.world._skeleton import Skeleton, person, poses_between
+from propwash.world._surface import surface_points
 from propwash.world._textures import texture_image, texture_names
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "poses_between",
     "scene_json_schema",
     "scene_names",
+    "surface_points",
     "texture_image",
     "texture_names",
 ]
