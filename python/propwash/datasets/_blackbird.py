@@ -53,6 +53,7 @@ BLACKBIRD_CAMERAS = (
     "Camera_Left_Segmented",
     "Camera_Down_Segmented",
 )
+"""Folders of the nine cameras."""
 _SETTINGS = "dataset.json"
 _OFFSETS = "trajectoryOffsets.yaml"
 _LABELS = "segmentationLabels.csv"

@@ -1,8 +1,8 @@
 """Names, speeds and shapes of the Blackbird data set's trajectories.
 
 Names and speeds are those of the published data set (github.com/mit-aera/Blackbird-Dataset). Its
-waypoints are not public: the shapes here are our own closed curves, drawn after the published
-figures, in the same room of 11 m x 11 m x 5.5 m.
+waypoints are not public: the shapes here are our own closed curves that the names suggest, in a
+room of the same size, 11 m x 11 m x 5.5 m.
 """
 
 from __future__ import annotations

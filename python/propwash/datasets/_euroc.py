@@ -57,6 +57,7 @@ class Euroc:
     size: tuple[int, int] = (752, 480)
     """px, width and height."""
     vertical_fov_deg: float = 60.0
+    """Degrees."""
     baseline: float = 0.11
     """m, between the cameras, left and right of the IMU."""
     seed: int = 0
