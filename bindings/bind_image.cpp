@@ -74,18 +74,27 @@ class PyPainter {
     world_.move(image_poses(positions, attitudes), image_poses(positions_before, attitudes_before));
   }
 
+  void set_texture(std::size_t item, const std::shared_ptr<paint::TexturePyramid>& texture,
+                   const std::array<double, 2>& size, const std::array<double, 2>& shift) {
+    world_.set_texture(item, texture, size, shift);
+  }
+
   /// Images of the requested kinds, by name.
   py::dict paint(const Array& positions, const Array& attitudes, py::ssize_t width,
                  py::ssize_t height, double focal, int antialias, const py::tuple& names,
-                 bool bottom_first) {
+                 bool bottom_first, const std::array<double, 4>& lens) {
     const auto poses = image_poses(positions, attitudes);
     if (poses.size() != 2) throw py::value_error("paint: expected two poses, now and before");
     ImageCall call;
-    call.rays = {scene_->view<float>(), world_.moving(),
+    call.rays = {scene_->static_view<float>(), world_.moving(),
                  static_cast<std::int32_t>(world_.still_items())};
     call.items = world_.items().data();
-    call.camera = {static_cast<int>(width), static_cast<int>(height), static_cast<float>(focal),
-                   paint::placement(poses[0]), paint::placement(poses[1])};
+    call.camera = {static_cast<int>(width),
+                   static_cast<int>(height),
+                   static_cast<float>(focal),
+                   paint::placement(poses[0]),
+                   paint::placement(poses[1]),
+                   cast<float>(make_distortion(lens[0], lens[1], lens[2], lens[3]))};
     call.look = look_;
     call.antialias = antialias;
     call.to.bottom_first = bottom_first;
@@ -93,6 +102,10 @@ class PyPainter {
     if (antialias > 1 && call.to.wants_light()) {
       scratch_.resize(static_cast<std::size_t>(width * height) * 3);
       call.scratch = scratch_.data();
+      if (world_.has_textures()) {
+        seams_.resize(static_cast<std::size_t>(width * height));
+        call.seams = seams_.data();
+      }
     } else {
       call.antialias = 1;
     }
@@ -105,7 +118,7 @@ class PyPainter {
   double range(const py::object& origin, const py::object& direction, double limit) const {
     const auto from = vec3(origin, "origin", "m");
     const auto along = vec3(direction, "direction", "unit vector");
-    const auto still = propwash::cast(scene_->view<double>(), from, along, limit);
+    const auto still = propwash::cast(scene_->static_view<double>(), from, along, limit);
     const auto moving = propwash::cast(world_.moving_exact(), from, along, limit);
     return std::min(still.distance, moving.distance);
   }
@@ -119,7 +132,7 @@ class PyPainter {
     std::vector<double> starts(3 * n);
     for (double* to = starts.data(); to != starts.data() + 3 * n;) to = put(from, to);
     std::vector<std::uint8_t> still(n), moving(n);
-    propwash::visible(scene_->view<double>(), n, starts.data(), ends.data(), still.data());
+    propwash::visible(scene_->static_view<double>(), n, starts.data(), ends.data(), still.data());
     propwash::visible(world_.moving_exact(), n, starts.data(), ends.data(), moving.data());
     auto result = new_array<bool>(n);
     for (std::size_t i = 0; i < n; ++i) result.mutable_data()[i] = still[i] != 0 && moving[i] != 0;
@@ -128,7 +141,7 @@ class PyPainter {
   /// Whether a sphere of this position and radius [m] touches anything.
   bool touches(const py::object& position, double radius) const {
     const auto at = vec3(position, "position", "m");
-    return collide(scene_->view<double>(), at, radius) >= 0 ||
+    return collide(scene_->static_view<double>(), at, radius) >= 0 ||
            collide(world_.moving_exact(), at, radius) >= 0;
   }
 
@@ -175,21 +188,37 @@ class PyPainter {
   ImageKernels kernels_;
   MaybePool pool_;
   std::vector<std::uint8_t> scratch_;
+  std::vector<std::uint32_t> seams_;
 };
+
+std::shared_ptr<paint::TexturePyramid> texture_from(
+    const py::array_t<std::uint8_t, py::array::c_style>& image) {
+  if (image.ndim() != 3 || image.shape(2) != 3) {
+    throw py::value_error("texture: expected (height, width, 3), got " + described(image));
+  }
+  return std::make_shared<paint::TexturePyramid>(image.data(),
+                                                 static_cast<std::size_t>(image.shape(1)),
+                                                 static_cast<std::size_t>(image.shape(0)));
+}
 
 }  // namespace
 
 void bind_image(py::module_& m) {
+  py::class_<paint::TexturePyramid, std::shared_ptr<paint::TexturePyramid>>(
+      m, "Texture", "An image on surfaces; see propwash.world.Item.texture.")
+      .def(py::init(&texture_from), "image"_a);
   py::class_<PyPainter>(m, "Painter", "See propwash.render.Offscreen.")
       .def(py::init<const PyScene&, const std::string&, std::uint32_t,
                     const std::optional<std::pair<py::object, double>>&, MaybePool>(),
            py::keep_alive<1, 2>(), "scene"_a, "look"_a, "seed"_a, "lamp"_a, "pool"_a)
       .def("add_body", &PyPainter::add_body, "parts"_a)
+      .def("set_texture", &PyPainter::set_texture, "item"_a, "texture"_a, "size"_a, "shift"_a)
       .def("remove_bodies", &PyPainter::remove_bodies)
       .def("move", &PyPainter::move, "positions"_a, "attitudes"_a, "positions_before"_a,
            "attitudes_before"_a)
       .def("paint", &PyPainter::paint, "positions"_a, "attitudes"_a, "width"_a, "height"_a,
-           "focal"_a, "antialias"_a, "kinds"_a, "bottom_first"_a)
+           "focal"_a, "antialias"_a, "kinds"_a, "bottom_first"_a,
+           "lens"_a = std::array<double, 4>{})
       .def("range", &PyPainter::range, "origin"_a, "direction"_a, "limit"_a)
       .def("visible", &PyPainter::visible, "start"_a, "ends"_a)
       .def("touches", &PyPainter::touches, "position"_a, "radius"_a);

@@ -82,7 +82,8 @@ Array attitudes_of(py::handle value, const char* name, std::size_t rows) {
 /// Checks all arguments before it changes the message.
 void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_position,
                  py::handle camera_attitude, py::handle object_position, py::handle object_attitude,
-                 const std::optional<std::vector<bool>>& render) {
+                 const std::optional<std::vector<bool>>& render,
+                 const std::optional<std::vector<double>>& motion_blur) {
   const std::size_t cameras = pose.cameras.size();
   const std::size_t objects = pose.objects.size();
   const Array camera_p = number_rows(camera_position, "camera_position", cameras, 3);
@@ -99,12 +100,18 @@ void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_positi
     throw py::value_error("render: expected one flag for each of " + std::to_string(cameras) +
                           " cameras, got " + std::to_string(render->size()));
   }
+  if (motion_blur && motion_blur->size() != cameras) {
+    throw py::value_error("motion_blur: expected one number for each of " +
+                          std::to_string(cameras) + " cameras, got " +
+                          std::to_string(motion_blur->size()));
+  }
   if (ntime < 0) throw py::value_error("ntime: expected at least 0, got " + std::to_string(ntime));
   pose.ntime = ntime;
   for (std::size_t i = 0; i < cameras; ++i) {
     pose.cameras[i].position_W = vec3_at(camera_p.data() + 3 * i);
     pose.cameras[i].attitude_WC = quat_at(camera_q.data() + 4 * i);
     if (render) pose.cameras[i].render = (*render)[i];
+    if (motion_blur) pose.cameras[i].motion_blur = (*motion_blur)[i];
   }
   for (std::size_t i = 0; moved && i < objects; ++i) {
     pose.objects[i].position_W = vec3_at(object_p.data() + 3 * i);
@@ -179,7 +186,7 @@ void bind_render_pose(py::module_& m) {
            "perturbation_file"_a = "", "ntime"_a = 0)
       .def("place", &place_parts, "ntime"_a, "camera_position"_a, "camera_attitude"_a,
            "object_position"_a = py::none(), "object_attitude"_a = py::none(),
-           "render"_a = py::none())
+           "render"_a = py::none(), "motion_blur"_a = py::none())
       .def("encode", [](const PoseMessage& self) { return py::bytes(encode_pose(self)); })
       .def_readonly("ntime", &PoseMessage::ntime)
       .def_readonly("scene", &PoseMessage::scene)

@@ -134,6 +134,11 @@ def not_negative(name: str, value: object, unit: str = "") -> float:
     return number(name, value, f"a finite number >= 0{_in(unit)}", lambda x: 0.0 <= x < math.inf)
 
 
+def probability(name: str, value: object) -> float:
+    """A number in [0, 1]."""
+    return number(name, value, "a number in [0, 1]", lambda x: 0.0 <= x <= 1.0)
+
+
 def half_turn(name: str, value: object) -> float:
     """An angle in [0, pi]."""
     return number(name, value, "a number in [0, pi] [rad]", lambda x: 0.0 <= x <= math.pi)

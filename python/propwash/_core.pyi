@@ -246,10 +246,13 @@ class Multicopter:
         """
     def snapshot(self) -> bytes:
         """Returns the complete state as bytes: state, filters, integrators, biases, delays, time, and key and counter of the noise."""
-    def step(self, command: Any, dt: Any = 0.0010416666666666667, *, substeps: Any = 1) -> None:
+    def step(
+        self, command: Any, dt: Any = 0.0010416666666666667, *, substeps: Any = 1, state: Any = None
+    ) -> None:
         """Advances by `substeps` steps of dt [s] under a held command. dt may differ between calls; a Fleet has a fixed dt.
 
         command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, TrajectoryCommand, or one row of a trajectories.Reference, which the geometric controller tracks. With RateThrust the rate controller runs at every step, with the gyroscope reading of the previous step; rotor speeds are limited to the motors' range.
+        state: the position, velocity and attitude on which the outer loops compute, held during the substeps: a MotionEstimate or any object with these attributes; None: the true state. Body rates and specific force are those of the IMU. Not for RateThrust and RotorSpeeds.
         Raises ValueError or TypeError for invalid arguments; the state is then unchanged. Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.
         """
     @property
@@ -416,7 +419,7 @@ class FleetFloat32:
     def set_state_of_charge(self, state_of_charge: NDArray[np.float32]) -> None: ...
     def set_wind(self, wind: NDArray[np.float32]) -> None: ...
     def snapshot(self) -> bytes: ...
-    def step(self, command: Any, substeps: Any) -> None: ...
+    def step(self, command: Any, substeps: Any, estimate: Any = None) -> None: ...
     @property
     def bytes_per_vehicle(self) -> float: ...
     @property
@@ -471,7 +474,7 @@ class FleetFloat64:
     def set_state_of_charge(self, state_of_charge: NDArray[np.float64]) -> None: ...
     def set_wind(self, wind: NDArray[np.float64]) -> None: ...
     def snapshot(self) -> bytes: ...
-    def step(self, command: Any, substeps: Any) -> None: ...
+    def step(self, command: Any, substeps: Any, estimate: Any = None) -> None: ...
     @property
     def bytes_per_vehicle(self) -> float: ...
     @property
@@ -543,19 +546,31 @@ class FlightFloat64:
     def step(self, command: Any) -> tuple: ...
     def widths(self) -> tuple: ...
 
+class Waypoints:
+    """See propwash.world.Waypoints."""
+    def __call__(self, time: Float) -> NDArray[np.float64]: ...
+    def __init__(
+        self, times: Sequence[Float], poses: NDArray[np.float64], repeat: bool
+    ) -> None: ...
+
 class SceneIndex:
     """See propwash.Scene."""
     def __init__(
         self, items: Iterable, markers: Iterable, max_triangles: Int | None = None
     ) -> None: ...
+    def at(
+        self, bodies: NDArray[np.float64], vehicles: NDArray[np.float64], vehicle: Any
+    ) -> SceneIndex: ...
     def collide(
         self,
         positions: ArrayLike,
         attitudes: ArrayLike | None,
         radius: Float,
         size: Sequence[Float],
+        of_vehicles: bool = False,
     ) -> NDArray[np.int32]: ...
     def markers(self) -> tuple: ...
+    def placed(self) -> NDArray[np.float64]: ...
     def raycast_float32(
         self,
         origins: NDArray[np.float32],
@@ -618,7 +633,13 @@ class RangeFinderModel:
 class CameraModel:
     """See propwash.Camera."""
     def __init__(
-        self, width: Float, height: Float, focal: Float, position: ArrayLike, attitude: ArrayLike
+        self,
+        width: Float,
+        height: Float,
+        focal: Float,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        lens: Sequence[Float],
     ) -> None: ...
     def matrix(self) -> NDArray[np.float64]: ...
     def poses(self, position: ArrayLike, attitude: ArrayLike) -> tuple: ...
@@ -627,6 +648,10 @@ class CameraModel:
     def unproject(self, pixels: ArrayLike) -> NDArray[np.float64]: ...
     @property
     def count(self) -> int: ...
+
+class Texture:
+    """An image on surfaces; see propwash.world.Item.texture."""
+    def __init__(self, image: ArrayLike) -> None: ...
 
 class Painter:
     """See propwash.render.Offscreen."""
@@ -656,9 +681,13 @@ class Painter:
         antialias: Int,
         kinds: tuple,
         bottom_first: bool,
+        lens: Sequence[Float] = [0.0, 0.0, 0.0, 0.0],
     ) -> dict: ...
     def range(self, origin: Any, direction: Any, limit: Float) -> float: ...
     def remove_bodies(self) -> None: ...
+    def set_texture(
+        self, item: Int, texture: Texture, size: Sequence[Float], shift: Sequence[Float]
+    ) -> None: ...
     def touches(self, position: Any, radius: Float) -> bool: ...
     def visible(self, start: Any, ends: ArrayLike) -> NDArray[np.bool]: ...
 
@@ -742,6 +771,7 @@ class PoseMessage:
         object_position: Any = None,
         object_attitude: Any = None,
         render: Sequence[bool] | None = None,
+        motion_blur: Sequence[Float] | None = None,
     ) -> None: ...
     @property
     def cameras(self) -> list[PoseCamera]: ...
@@ -862,6 +892,53 @@ class RaceCourses:
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
         """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
+
+class ErrorStateFilter:
+    """See propwash.estimate.ErrorStateFilter."""
+    def __init__(
+        self,
+        imu: Any,
+        start: ArrayLike,
+        deviations: ArrayLike,
+        gates: ArrayLike,
+        gravity: Any,
+        time: Float,
+        history: Int,
+        rejection: Float,
+    ) -> None: ...
+    def _motion(self) -> tuple: ...
+    def _propagate(self, gyroscope: ArrayLike, accelerometer: ArrayLike, dt: Float) -> None: ...
+    def _update_beacons(
+        self,
+        gates: ArrayLike,
+        corners: ArrayLike,
+        u: ArrayLike,
+        v: ArrayLike,
+        camera: ArrayLike,
+        deviation: Float,
+        time: Float,
+    ) -> NDArray[np.bool]: ...
+    def _update_range(
+        self, range: Float, variance: Float, position: Any, direction: Any, time: Float
+    ) -> bool: ...
+    @property
+    def accelerometer_bias(self) -> NDArray[np.float64]:
+        """(3,) m/s^2, sensor axes"""
+    @property
+    def covariance(self) -> NDArray[np.float64]:
+        """(e, e) covariance of the errors at `time`; see the class for their order"""
+    @property
+    def gates(self) -> NDArray[np.float64]:
+        """(g, 3) estimated offsets of the gates from their nominal poses: x, y m, yaw rad"""
+    @property
+    def gyroscope_bias(self) -> NDArray[np.float64]:
+        """(3,) rad/s, sensor axes"""
+    @property
+    def time(self) -> float:
+        """s, of the last IMU reading"""
+    @property
+    def update_time(self) -> float:
+        """s, of the last measurement, or of the oldest IMU reading kept if that is later; measurements from before are refused"""
 
 def bias_next(
     bias: ArrayLike,
@@ -1037,6 +1114,8 @@ def measure_beacons(
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...
@@ -1048,6 +1127,8 @@ def measure_beacons(
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
     deviation: Float,
+    reach: Float,
+    miss_rate: Float,
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> tuple: ...

@@ -31,7 +31,7 @@ struct Setting {
     for (int k = 0; k < 3; ++k) position.push_back(static_cast<T>(p[k]));
     for (const double x : {q.w, q.x, q.y, q.z}) attitude.push_back(static_cast<T>(x));
   }
-  void look(double deviation = 0.0, pw::SampleNoise noise = {}) {
+  void look(const pw::BeaconParameters<T>& parameters = {}, pw::SampleNoise noise = {}) {
     const pw::SceneIndex<T> index(scene);
     const std::size_t n = position.size() / 3;
     u.assign(n * markers.size(), T(-1)), v = u;
@@ -43,8 +43,8 @@ struct Setting {
     };
     const pw::BeaconReadings<T> readings{u.data(), v.data(), visible.get()};
     pw::measure_beacons(camera_of, pw::Markers<T>(markers),
-                        pw::Poses<T>{position.data(), attitude.data()}, {0, n}, noise,
-                        static_cast<T>(deviation), see, readings);
+                        pw::Poses<T>{position.data(), attitude.data()}, {0, n}, noise, parameters,
+                        see, readings);
   }
 };
 
@@ -129,7 +129,11 @@ TEST_CASE("the four markers of a gate are seen from its front", "[beacons]") {
   for (const auto& marker : s.scene.markers()) s.markers.push_back(marker.position_W);
   s.add_body({}, level);
   s.look();
-  for (std::size_t j = 0; j < 4; ++j) CHECK(s.visible[j]);
+  for (std::size_t j = 0; j < 4; ++j) {
+    CHECK(s.visible[j]);
+    CHECK(s.scene.markers()[j].gate == "Gate10");
+    CHECK(s.scene.markers()[j].corner == static_cast<int>(j));
+  }
   // upper left, upper right, lower right, lower left
   CHECK(s.u[0] < s.u[1]);
   CHECK(s.v[0] < s.v[3]);
@@ -146,7 +150,7 @@ TEST_CASE("pixel noise has its variance and is independent between u, v and vehi
   for (std::size_t i = 0; i < bodies; ++i) s.add_body({}, level);
   s.look();
   const auto u = s.u, v = s.v;
-  s.look(2.0, {5, 6, 7, 16});
+  s.look({2.0}, {5, 6, 7, 16});
   double uu = 0.0, vv = 0.0, uv = 0.0;
   for (std::size_t k = 0; k < n; ++k) {
     REQUIRE(s.visible[k]);
@@ -162,7 +166,7 @@ TEST_CASE("pixel noise has its variance and is independent between u, v and vehi
   Setting<double> half;
   half.markers = s.markers;
   for (std::size_t i = 0; i < bodies / 2; ++i) half.add_body({}, level);
-  half.look(2.0, {5, 6, 7 + bodies / 2, 16});
+  half.look({2.0}, {5, 6, 7 + bodies / 2, 16});
   for (std::size_t k = 0; k < n / 2; ++k) REQUIRE(half.u[k] == whole[n / 2 + k]);
 }
 
@@ -170,15 +174,56 @@ TEST_CASE("hiding one beacon does not change the noise of another", "[beacons]")
   Setting<double> s;
   s.markers = {{8.0, 0.0, 0.0}, {3.0, 1.0, 0.0}};
   s.add_body({}, level);
-  s.look(1.0, {5, 6, 7, 16});
+  s.look({1.0}, {5, 6, 7, 16});
   const double alone = s.u[1];
   REQUIRE(s.visible[0]);
   pw::SceneItem screen{"screen", "wall", {}, {}, pw::Box{{0.1, 0.2, 0.2}}};
   screen.pose.position_W = {5.0, 0.0, 0.0};
   s.scene.add(screen);
-  s.look(1.0, {5, 6, 7, 16});
+  s.look({1.0}, {5, 6, 7, 16});
   CHECK_FALSE(s.visible[0]);
   CHECK(s.u[1] == alone);
+}
+
+TEST_CASE("a beacon is seen up to the reach, measured from the camera", "[beacons]") {
+  Setting<double> s;
+  s.camera.position = {1.0, 0.0, 0.0};
+  s.markers = {{16.0, 0.0, 0.0}, {16.001, 0.0, 0.0}, {13.0, 9.0, 0.0}, {13.0, 9.001, 0.0}};
+  s.add_body({}, level);
+  s.look({0.0, 15.0});
+  CHECK(s.visible[0]);
+  CHECK_FALSE(s.visible[1]);
+  CHECK(std::isnan(s.u[1]));
+  CHECK(s.visible[2]);
+  CHECK_FALSE(s.visible[3]);
+}
+
+TEST_CASE("misses have their rate, are independent and do not change the pixels", "[beacons]") {
+  Setting<double> s;
+  for (int j = 0; j < 30; ++j) s.markers.push_back({5.0, 0.05 * (j - 15), 0.0});
+  constexpr std::size_t bodies = 500, n = bodies * 30;
+  for (std::size_t i = 0; i < bodies; ++i) s.add_body({}, level);
+  s.look({2.0}, {5, 6, 7, 16});
+  const auto u = s.u, v = s.v;
+  for (const double rate : {0.1, 0.7}) {
+    s.look({2.0, 15.0, rate}, {5, 6, 7, 16});
+    double missed = 0.0, neighbours = 0.0, with_noise = 0.0;
+    for (std::size_t k = 0; k < n; ++k) {
+      REQUIRE(std::isnan(s.u[k]) != s.visible[k]);
+      if (s.visible[k]) REQUIRE((s.u[k] == u[k] && s.v[k] == v[k]));
+      const double miss = s.visible[k] ? 0.0 : 1.0;
+      missed += miss;
+      if (k + 1 < n) neighbours += (miss - rate) * ((s.visible[k + 1] ? 0.0 : 1.0) - rate);
+      with_noise += (miss - rate) * (u[k] - u[k % 30]);
+    }
+    const double deviation = std::sqrt(rate * (1.0 - rate));
+    const double band = 4.0 / std::sqrt(double(n));
+    CHECK(std::abs(missed / n - rate) < band * deviation);
+    CHECK(std::abs(neighbours / n) < band * deviation * deviation);
+    CHECK(std::abs(with_noise / n) < band * deviation * 2.0 * std::sqrt(2.0));
+  }
+  s.look({2.0, 15.0, 1.0}, {5, 6, 7, 16});
+  for (std::size_t k = 0; k < n; ++k) REQUIRE_FALSE(s.visible[k]);
 }
 
 TEST_CASE("no beacon is visible to a body that has diverged", "[beacons]") {

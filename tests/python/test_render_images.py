@@ -180,7 +180,7 @@ def test_visible_landmarks_are_at_their_projections() -> None:
     attitude = axis_angle((0.0, 0.0, 1.0), 0.1)
     position = np.array([0.5, 0.2, 1.7])
     frame = offscreen_renderer(gate).render("rgb", position, attitude)
-    names, positions = Scene([gate]).markers
+    names, positions, _, _ = Scene([gate]).markers
     points = dict(zip(names, (positions - position) @ rotation_matrices(attitude), strict=True))
     assert sorted(frame.landmarks.ids) == sorted(names)
     for name, u, v, depth in zip(

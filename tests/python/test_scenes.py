@@ -6,6 +6,7 @@ import json
 import math
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -118,7 +119,7 @@ def test_the_room_is_11_by_11_by_5_5_m() -> None:
 def test_the_course_has_the_published_gates_and_markers() -> None:
     scene = Scene.load("alphapilot")
     assert [gate.name for gate in scene.gates] == list(PUBLISHED)
-    positions = dict(zip(scene.markers.names, scene.markers.position, strict=True))
+    positions = dict(zip(scene.markers.names, scene.markers.positions, strict=True))
     for name, corners in PUBLISHED.items():
         for k, corner in enumerate(corners):
             assert positions[f"{name}_{k + 1}"] == pytest.approx(corner, abs=2e-4)
@@ -207,8 +208,40 @@ def test_a_scene_file_is_read(tmp_path: Path) -> None:
     assert crate.position == (3.0, 0.0, 0.5)
     assert scene.start == Start(position=(0.0, 0.0, 1.0))
     assert scene.markers.names == ("Gate1_1", "Gate1_2", "Gate1_3", "Gate1_4", "lamp")
-    assert scene.markers.position[-1] == pytest.approx([1.0, 2.0, 3.0])
-    assert read(tmp_path, TEXT, seed=0)["crate"] != crate
+    assert scene.markers.positions[-1] == pytest.approx([1.0, 2.0, 3.0])
+    assert scene.markers.gates == ("Gate1",) * 4 + ("",)
+    assert scene.markers.corners.tolist() == [*scene.gates[0].marker_corners, -1]
+    assert crate.perturbation == (0.5, 0.0, 0.1)
+    moved = read(tmp_path, TEXT, seed=0)["crate"]
+    assert moved != crate
+    assert moved.perturbation == crate.perturbation
+    assert moved.position[1:] == crate.position[1:]
+    assert abs(moved.position[0] - crate.position[0]) <= 0.5
+    assert abs(moved.yaw - crate.yaw) <= 0.1
+
+
+def test_gates_are_moved_uniformly_within_their_bounds() -> None:
+    nominal = Scene.load("alphapilot").gates
+    bounds = np.array([gate.perturbation for gate in nominal])
+    moved = [Scene.load("alphapilot", seed=seed).gates for seed in range(100)]
+    assert [gate.perturbation for gate in moved[0]] == [gate.perturbation for gate in nominal]
+    poses = np.array([[(*gate.position, gate.yaw) for gate in gates] for gates in moved])
+    offset = poses - [(*gate.position, gate.yaw) for gate in nominal]
+    assert np.all(offset[..., 2] == 0.0)
+    offset = np.delete(offset, 2, axis=-1)
+    offset[..., 2] = (offset[..., 2] + np.pi) % (2.0 * np.pi) - np.pi
+    is_free = bounds > 0.0
+    np.testing.assert_allclose(offset[:, ~is_free], 0.0, atol=1e-12)
+    part = offset[:, is_free] / bounds[is_free]
+    assert np.abs(part).max() < 1.0 + 1e-9
+    # the variance of a uniform number of [-1, 1] is 1/3, that of its square 4/45
+    assert abs(np.mean(part**2) - 1.0 / 3.0) < 4.0 * np.sqrt(4.0 / 45.0 / part.size)
+
+
+@pytest.mark.parametrize("bounds", [(-0.1, 0, 0), (0, np.inf, 0), (0, 0, np.nan), (1, 1), "wide"])
+def test_bounds_of_a_perturbation_are_checked(bounds: Any) -> None:
+    with pytest.raises(pw.ParameterError, match="perturbation"):
+        Sphere(name="ball", radius=1.0, perturbation=bounds)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -219,7 +252,7 @@ def test_a_saved_scene_equals_the_original(name: str, tmp_path: Path) -> None:
     again = Scene.load(path)
     assert again.items == scene.items
     assert again.start == scene.start
-    assert np.array_equal(again.markers.position, scene.markers.position)
+    assert np.array_equal(again.markers.positions, scene.markers.positions)
     jsonschema.validate(tomllib.loads(path.read_text("utf-8")), world.scene_json_schema())
 
 

@@ -160,13 +160,34 @@ def test_beacons_of_a_scene_are_at_their_projections() -> None:
     forward = x + 2.0 * w * np.cross(v, x) + 2.0 * np.cross(v, np.cross(v, x))
     before = position - 6.0 * forward
     projected = beacons.measure(before, attitude)
-    corners = [i for i, name in enumerate(beacons.ids) if name.startswith(gate.name + "_")]
-    assert len(corners) == 4
+    corners = [i for i, name in enumerate(beacons.gates) if name == gate.name]
+    assert [beacons.ids[i] for i in corners] == [f"{gate.name}_{k}" for k in (1, 2, 3, 4)]
+    assert beacons.corners[corners].tolist() == list(gate.marker_corners)
     assert projected.visible[corners].all()
     expected = beacons.camera.project(beacons.positions, before, attitude)
     np.testing.assert_allclose(projected.u[corners], expected.u[corners], atol=1e-9)
     np.testing.assert_allclose(projected.v[corners], expected.v[corners], atol=1e-9)
     assert abs(np.mean(projected.u[corners]) - 512.0) < 1e-6
+
+
+def test_beacons_of_no_gate() -> None:
+    beacons = pw.Beacons(GROUND, markers={"a": [2.0, 0.0, 1.5], "b": [3.0, 0.0, 1.5]})
+    assert beacons.gates == ("", "")
+    assert beacons.corners.tolist() == [-1, -1]
+
+
+def test_beacons_beyond_the_reach_and_missed_ones_are_absent() -> None:
+    markers = {"near": [14.9, 0, 0], "far": [15.1, 0, 0]}
+    beacons = pw.Beacons(Scene(), markers=markers, reach=15.0, miss_rate=0.7, seed=4)
+    bodies = np.zeros((4000, 3))
+    reading = beacons.measure(bodies, np.tile(LEVEL, (4000, 1)))
+    assert not reading.visible[:, 1].any()
+    # binomial, at four standard deviations
+    assert abs(np.mean(reading.visible[:, 0]) - 0.3) < 4.0 * np.sqrt(0.3 * 0.7 / 4000)
+    assert np.array_equal(np.isnan(reading.u), ~reading.visible)
+    again = beacons.measure(bodies, np.tile(LEVEL, (4000, 1)))
+    both = np.mean(reading.visible[:, 0] & again.visible[:, 0])
+    assert abs(both - 0.09) < 4.0 * np.sqrt(0.09 * 0.91 / 4000)  # readings are independent
 
 
 def test_depth_image_of_a_wall_and_of_free_space() -> None:
@@ -323,6 +344,8 @@ def test_sensors_survive_pickling() -> None:
         (lambda: pw.Camera(attitude=[1, 1, 0, 0]), "attitude: expected unit quaternions"),
         (lambda: pw.Camera(position=np.zeros((2, 3)), attitude=[LEVEL] * 3), "as many rows"),
         (lambda: pw.Beacons(GROUND, camera=ANYTHING), "camera: expected a Camera"),
+        (lambda: pw.Beacons(GROUND, reach=0.0), r"reach: expected a number > 0 \[m\]"),
+        (lambda: pw.Beacons(GROUND, miss_rate=1.1), r"miss_rate: expected a number in \[0, 1\]"),
         (lambda: pw.Beacons(GROUND, markers={"a": [1, 2]}), r"markers\['a'\]: expected finite"),
         (lambda: pw.Gnss(latitude_deg=91.0), "latitude_deg: expected degrees"),
         (lambda: pw.Gnss(bias=ANYTHING), "bias: expected"),

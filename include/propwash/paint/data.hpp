@@ -3,11 +3,13 @@
 /// The inputs of an image besides the shapes: camera, light, finishes and output buffers. Plain
 /// data in float, shared by the kernels of all instruction sets.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/vec3.hpp"
+#include "propwash/world/distortion.hpp"
 
 namespace propwash::paint {
 
@@ -17,14 +19,15 @@ struct Placement {
   Mat3<float> rotation_WS = Mat3<float>::identity();  ///< body to world
 };
 
-/// A pinhole camera without distortion. Its axes are x forward, y left, z up; pixel u counts to the
-/// right and v downwards from the upper left corner.
+/// A pinhole camera with a lens. Its axes are x forward, y left, z up; pixel u counts to the right
+/// and v downwards from the upper left corner.
 struct PinholeCamera {
-  int width = 0;       ///< pixels
-  int height = 0;      ///< pixels
-  float focal = 0.0F;  ///< pixels, (height / 2) / tan(vertical field of view / 2)
-  Placement now{};     ///< at the time of the image
-  Placement before{};  ///< at the time of the previous image, for optical flow
+  int width = 0;             ///< pixels
+  int height = 0;            ///< pixels
+  float focal = 0.0F;        ///< pixels, (height / 2) / tan(vertical field of view / 2)
+  Placement now{};           ///< at the time of the image
+  Placement before{};        ///< at the time of the previous image, for optical flow
+  Distortion<float> lens{};  ///< radial-tangential distortion
 };
 
 /// The finish of a category's surfaces: tiles with joints, and grain, in the item's axes.
@@ -38,12 +41,27 @@ struct Finish {
   float gloss = 0.0F;           ///< fraction of the sky reflected at grazing angles, 0 to 1
 };
 
+/// An image that repeats on the faces of an item, upright on vertical ones, with its centre at the
+/// origin of the item plus a shift. Sizes of levels are powers of two, each half of the one before.
+struct Texture {
+  const std::int32_t* texels = nullptr;   ///< 0xRRGGBB, square roots of linear values; null: none
+  std::array<std::int32_t, 16> levels{};  ///< the index of the first texel of each level
+  std::int32_t last_level = 0;            ///< the level of one texel
+  std::int32_t log_width = 0;             ///< binary logarithm of the columns of the first level
+  std::int32_t log_height = 0;            ///< of its rows
+  float columns_per_metre = 1.0F;         ///< texels
+  float rows_per_metre = 1.0F;            ///< texels
+  float shift_u = 0.0F;                   ///< texels, to the right
+  float shift_v = 0.0F;                   ///< texels, down
+};
+
 /// The appearance of a scene item.
 struct PaintedItem {
   Placement now{};             ///< at the time of the image
   Placement before{};          ///< at the time of the previous image
   Vec3<float> albedo{};        ///< linear, 0 to 1
   Finish finish{};             ///< of its surfaces
+  Texture texture{};           ///< replaces the tiles and grain of the finish
   std::uint32_t instance = 0;  ///< 0xRRGGBB in instance images
   std::uint32_t semantic = 0;  ///< 0xRRGGBB in semantic images
 };

@@ -63,10 +63,17 @@ PROPWASH_FN W luma(const Vec3<W>& display) {
 /// Projects a direction d (x forward, y left, z up; d.x > 0) to the pixel (u, v), relative to the
 /// centre of the image.
 template <class W>
-PROPWASH_FN void project(const Vec3<W>& d, float focal, W& u, W& v) {
-  const W scale = W(-focal) / d.x;
-  u = d.y * scale;
-  v = d.z * scale;
+PROPWASH_FN void project(const Vec3<W>& d, const PinholeCamera& camera, W& u, W& v) {
+  if (camera.lens.is_none()) {
+    const W scale = W(-camera.focal) / d.x;
+    u = d.y * scale;
+    v = d.z * scale;
+    return;
+  }
+  const W per_depth = -1.0F / d.x;
+  const DistortedPoint<W> at = distort(camera.lens, d.y * per_depth, d.z * per_depth);
+  u = at.x * camera.focal;
+  v = at.y * camera.focal;
 }
 
 }  // namespace propwash::paint

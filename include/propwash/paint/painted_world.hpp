@@ -3,7 +3,9 @@
 /// The renderer's scene: the painted items of a static scene, and bodies that move in it. Kernels
 /// do not include this.
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include "propwash/math/config.hpp"
 #include "propwash/paint/look.hpp"
+#include "propwash/paint/texture_pyramid.hpp"
 #include "propwash/world/scene_index.hpp"
 
 namespace propwash::paint {
@@ -25,11 +28,6 @@ inline Placement placement(const Pose& pose) {
   return {cast<float>(pose.position_W), cast<float>(to_matrix(pose.attitude_WS))};
 }
 
-/// The world pose of a part of a body.
-inline Pose composed(const Pose& body, const Pose& part) {
-  return {to_world(body, part.position_W), normalized(body.attitude_WS * part.attitude_WS)};
-}
-
 /// In instance images, item i of the scene has number i + 1, and the bodies follow.
 class PaintedWorld {
  public:
@@ -40,6 +38,21 @@ class PaintedWorld {
       items_.back().now = items_.back().before = placement(item.pose);
     }
   }
+
+  /// Puts a texture on a static item; see TexturePyramid::on_surface.
+  /// @throws std::out_of_range for an item that does not exist.
+  void set_texture(std::size_t item, const std::shared_ptr<const TexturePyramid>& texture,
+                   const std::array<double, 2>& size, const std::array<double, 2>& shift) {
+    if (item >= still_items_) {
+      PROPWASH_THROW(std::out_of_range("set_texture: expected an item below " +
+                                       std::to_string(still_items_) + ", got " +
+                                       std::to_string(item)));
+    }
+    items_[item].texture = texture->on_surface(size[0], size[1], shift[0], shift[1]);
+    textures_.push_back(texture);
+  }
+  /// Whether any item has a texture.
+  bool has_textures() const { return !textures_.empty(); }
 
   /// Returns the index of the body, which is invisible until `move`.
   /// @throws std::invalid_argument for invalid parts, and for planes, which are infinite.
@@ -73,21 +86,17 @@ class PaintedWorld {
                                            std::to_string(bodies_.size()) + " bodies, got " +
                                            std::to_string(now.size())));
     }
-    Scene scene;
-    std::size_t at = still_items_;
+    std::vector<PlacedItem> placed;
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       for (const auto& part : bodies_[i].parts) {
-        SceneItem item = part;
-        item.name = std::to_string(at);  // unique, unlike the names of bodies' parts
-        item.pose = composed(now[i], part.pose);
-        items_[at].now = placement(item.pose);
-        items_[at].before = placement(composed(before[i], part.pose));
-        scene.add(std::move(item));
-        ++at;
+        auto& item = items_[still_items_ + placed.size()];
+        item.now = placement(composed(now[i], part.pose));
+        item.before = placement(composed(before[i], part.pose));
+        placed.push_back({&part, now[i], static_cast<std::int32_t>(placed.size())});
       }
     }
-    moving_ = SceneIndex<float>(scene);
-    exact_ = SceneIndex<double>(scene);
+    moving_ = SceneIndex<float>(placed);
+    exact_ = SceneIndex<double>(placed);
   }
 
   /// All items: static ones first, then those of moving bodies.
@@ -114,6 +123,7 @@ class PaintedWorld {
   std::vector<MovingBody> bodies_;
   SceneIndex<float> moving_;
   SceneIndex<double> exact_;
+  std::vector<std::shared_ptr<const TexturePyramid>> textures_;
 };
 
 }  // namespace propwash::paint

@@ -52,6 +52,7 @@ class TilePainter {
       const std::size_t place = output_index(at.left, y);
       if (to.wants_light() && call_.antialias > 1) {
         write3(call_.scratch, pixel(at.left, y), codes.light + from, pixels);
+        write(call_.seams, pixel(at.left, y), codes.seams + from, pixels);
       } else if (to.wants_light()) {
         write3(to.colour, place, codes.light + from, pixels);
         write_grey(place, codes.light + from, pixels);
@@ -93,7 +94,7 @@ class TilePainter {
   /// set.
   struct Codes {
     using Plane = std::uint32_t[tile_width * tile_height];
-    Plane light, depth, short_depth, normals, instances, semantics, flow;
+    Plane light, seams, depth, short_depth, normals, instances, semantics, flow;
   };
 
   std::size_t pixel(int x, int y) const {
@@ -132,7 +133,11 @@ class TilePainter {
     y = y - 0.5F * static_cast<float>(height_);
     const PixelHit<W> hit = trace_pixels(call_, x, y);
     const ImageOutputs& to = call_.to;
-    if (to.wants_light()) store(display_codes(traced_light(call_, hit)), codes.light, at);
+    if (to.wants_light()) {
+      Integer<W> seam;
+      store(display_codes(traced_light(call_, hit, seam)), codes.light, at);
+      if (call_.seams != nullptr) store(seam, codes.seams, at);
+    }
     if (to.depth != nullptr) store(depth_code(hit.depth), codes.depth, at);
     if (to.short_depth != nullptr) store(short_depth_code(hit.depth), codes.short_depth, at);
     if (to.normals != nullptr) {
@@ -177,7 +182,8 @@ class TilePainter {
       }
       x = x - 0.5F * static_cast<float>(width_);
       y = y - 0.5F * static_cast<float>(height_);
-      const Vec3<W> light = traced_light(call_, trace_pixels(call_, x, y));
+      Integer<W> seam;
+      const Vec3<W> light = traced_light(call_, trace_pixels(call_, x, y), seam);
       for (int lane = 0; lane < used; ++lane) {
         float* const sum = sums[(first + lane) / per_pixel];
         sum[0] += light.x[lane];
@@ -226,8 +232,17 @@ class TilePainter {
     }
     for (int x = left; x < right; ++x) {
       const std::uint8_t* const d = difference + 3 * (x - left);
-      if (larger(larger(d[0], d[1]), d[2]) > visible_step) rough[count++] = y * width_ + x;
+      const bool differs = larger(larger(d[0], d[1]), d[2]) > visible_step;
+      if (differs && !is_within_texture(x, y)) rough[count++] = y * width_ + x;
     }
+  }
+  /// Whether a pixel and its neighbours show the same face of an item with a texture.
+  bool is_within_texture(int x, int y) const {
+    if (call_.seams == nullptr) return false;
+    const std::uint32_t* const at = call_.seams + pixel(x, y);
+    const std::uint32_t here = *at;
+    return here != 0 && (x == 0 || at[-1] == here) && (x + 1 == width_ || at[1] == here) &&
+           (y == 0 || at[-width_] == here) && (y + 1 == height_ || at[width_] == here);
   }
   PROPWASH_FN static std::uint8_t larger(std::uint8_t a, std::uint8_t b) { return a > b ? a : b; }
   PROPWASH_FN static std::uint8_t apart(std::uint8_t a, std::uint8_t b) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Camera geometry: a pinhole camera without distortion, its mounting on the body, and its matrix.
+/// Camera geometry: a pinhole camera with a lens, its mounting on the body, and its matrix.
 ///
 /// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-B and Table I; see docs/sensors.md.
 /// The camera frame C has x forward along the optical axis, y left, z up. Pixel coordinates start
@@ -12,6 +12,7 @@
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
+#include "propwash/world/distortion.hpp"
 
 namespace propwash {
 
@@ -23,6 +24,7 @@ struct Camera {
   P focal{};                                 ///< pixels, the same in both directions
   Vec3<P> position{};                        ///< m, p_BC_B
   Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BC: camera to body frame
+  Distortion<P> lens{};                      ///< radial-tangential distortion
 };
 
 /// The pixel and the depth of a point.
@@ -57,8 +59,8 @@ inline Camera<double> make_camera(double width, double height, double vertical_f
 /// The same camera in another scalar type.
 template <class U, class P>
 PROPWASH_FN Camera<U> cast(const Camera<P>& camera) {
-  return {U(camera.width), U(camera.height), U(camera.focal), cast<U>(camera.position),
-          cast<U>(camera.attitude)};
+  return {U(camera.width),          U(camera.height),         U(camera.focal),
+          cast<U>(camera.position), cast<U>(camera.attitude), cast<U>(camera.lens)};
 }
 
 /// K = [f 0 w/2; 0 f h/2; 0 0 1]: optical axes (x right, y down, z forward) to pixels.
@@ -89,12 +91,18 @@ PROPWASH_FN auto in_camera(const CameraPose<T>& pose, const Vec3<P>& point_W) {
   return rotate_inverse(pose.q_WC, point_W - pose.position_W);
 }
 
-/// Projects a point of the camera frame: K times its optical coordinates. At depth 0 the result is
-/// not finite.
+/// Projects a point of the camera frame: K times its optical coordinates, after the lens. At depth
+/// 0 the result is not finite.
 template <class T, class P>
 PROPWASH_FN Pixel<T> project(const Camera<P>& camera, const Vec3<T>& point_C) {
-  const T scale = T(camera.focal) / point_C.x;
   const auto half = constant<P>(0.5);
+  if (!camera.lens.is_none()) {
+    const T per_depth = T(constant<T>(1)) / point_C.x;
+    const auto at = distort(camera.lens, T(-point_C.y * per_depth), T(-point_C.z * per_depth));
+    return {at.x * camera.focal + camera.width * half, at.y * camera.focal + camera.height * half,
+            point_C.x};
+  }
+  const T scale = T(camera.focal) / point_C.x;
   return {camera.width * half - point_C.y * scale, camera.height * half - point_C.z * scale,
           point_C.x};
 }
@@ -102,8 +110,15 @@ PROPWASH_FN Pixel<T> project(const Camera<P>& camera, const Vec3<T>& point_C) {
 /// The point of the camera frame at a pixel and depth: the inverse of project().
 template <class T, class P>
 PROPWASH_FN Vec3<T> unproject(const Camera<P>& camera, const Pixel<T>& pixel) {
-  const T scale = pixel.depth / camera.focal;
   const auto half = constant<P>(0.5);
+  if (!camera.lens.is_none()) {
+    const T per_focal = T(constant<T>(1)) / camera.focal;
+    T x = (pixel.u - camera.width * half) * per_focal;
+    T y = (pixel.v - camera.height * half) * per_focal;
+    undistort(camera.lens, x, y);
+    return {pixel.depth, -x * pixel.depth, -y * pixel.depth};
+  }
+  const T scale = pixel.depth / camera.focal;
   return {pixel.depth, (camera.width * half - pixel.u) * scale,
           (camera.height * half - pixel.v) * scale};
 }

@@ -36,14 +36,14 @@ def is_positive(value: object) -> TypeGuard[float]:
 
 def position(name: str, value: ArrayLike) -> Position:
     """(3,) finite numbers. Raises ValueError that names the argument."""
-    x, y, z = _numbers(name, value, 3, "a position of 3 finite numbers [m]")
+    x, y, z = numbers(name, value, 3, "a position of 3 finite numbers [m]")
     return x, y, z
 
 
 def attitude(name: str, value: ArrayLike) -> Attitude:
     """(4,) unit quaternion, scalar first, normalised. Raises ValueError for others."""
     expected = "a unit quaternion of 4 finite numbers, scalar first"
-    w, x, y, z = _numbers(name, value, 4, expected)
+    w, x, y, z = numbers(name, value, 4, expected)
     norm = math.sqrt(w * w + x * x + y * y + z * z)
     if abs(norm - 1.0) > UNIT_TOLERANCE:
         raise ValueError(f"{name}: expected {expected}, got {value!r:.100} with a norm of {norm:g}")
@@ -126,7 +126,8 @@ def compose(outer: Pose, inner: Pose) -> Pose:
     )
 
 
-def _numbers(name: str, value: ArrayLike, count: int, expected: str) -> list[float]:
+def numbers(name: str, value: ArrayLike, count: int, expected: str) -> list[float]:
+    """Finite numbers. Raises ValueError that names the argument."""
     try:
         if isinstance(value, str | bytes | Mapping):  # strings of digits would convert to numbers
             raise TypeError

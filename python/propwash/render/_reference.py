@@ -9,6 +9,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,13 @@ from propwash import _core
 from propwash._checks import choice, whole_number
 from propwash._rotation import rotation
 from propwash.render import bodies as prefabs
+from propwash.render._blur import STILL, Sweep, mean_images, sample_count, sweep_between
 from propwash.render._pose import Pose, is_number
+from propwash.render._surfaces import put_textures
 from propwash.render.cameras import Kind
 from propwash.render.frame import Image
-from propwash.world import Scene
+from propwash.sensors import Camera
+from propwash.world import Item, Scene
 
 RANGE_LIMIT = 20.0
 """m, maximum distance of the range finder."""
@@ -39,6 +43,8 @@ LOOKS: tuple[str, ...] = tuple(_core.looks)
 """Times of the day, and "indoor" with a lamp."""
 
 Floats = NDArray[np.float64]
+Lens = tuple[float, float, float, float]
+PINHOLE: Lens = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,12 @@ class View:
     collision: bool = False
     rendered: bool = True
     """Whether to render the image; the pose is used in either case."""
+    sweep: Sweep = STILL
+    """The motion during the exposure."""
+    motion_blur: float = 0.0
+    """0 to 1, instead of `sweep`: the exposure as a fraction of the motion since the last pose."""
+    lens: Lens = PINHOLE
+    """k1, k2, p1, p2."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,8 @@ class _Group:
 
     pose: Pose
     previous: _Previous
+    sweep: Sweep
+    lens: Lens
     kinds: dict[Kind, list[str]] = field(default_factory=dict)
 
 
@@ -125,7 +139,9 @@ class Reference:
             self.look = "morning" if lamp is None else "indoor"
         used = lamp if self.look == "indoor" else None
         self._painter = _core.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
-        self._marker_names, self._marker_positions = scene.markers
+        self._marker_names, self._marker_positions = _static_markers(scene)
+        self._movers = {item.name: Scene([item]) for item in map(_centred, scene.moving)}
+        put_textures(self._painter, scene)
         self._known: tuple[tuple[str, str, tuple[float, float, float]], ...] = ()
         self._previous: dict[str, _Previous] = {}
         self._lock = threading.Lock()
@@ -145,18 +161,8 @@ class Reference:
         images: dict[str, Image] = {}
         for group in self._groups(request, now):
             self._move(now, group.previous.bodies)
-            painted = self._painter.paint(
-                np.array([group.pose[0], group.previous.pose[0]]),
-                np.array([group.pose[1], group.previous.pose[1]]),
-                request.width,
-                request.height,
-                focal,
-                self._antialias,
-                tuple(group.kinds),
-                bottom_first,
-            )
-            for kind, names in group.kinds.items():
-                images.update(dict.fromkeys(names, painted[kind]))
+            for kind, image in self._painted(request, group, focal, bottom_first).items():
+                images.update(dict.fromkeys(group.kinds[kind], image))
         self._move(now, now)
         if len(self._previous) > MAX_REMEMBERED:
             self._previous.clear()
@@ -165,22 +171,50 @@ class Reference:
                 self._previous[view.name] = _Previous(view.pose, now)
         return Shot(
             images,
-            self._landmarks(request, focal),
+            self._landmarks(request),
             self._range(request.views),
             self._collision(request.views),
         )
 
+    def _painted(
+        self, request: Request, group: _Group, focal: float, bottom_first: bool
+    ) -> dict[Kind, Image]:
+        """The images of a group, averaged over its exposure."""
+        kinds, before = tuple(group.kinds), group.previous.pose
+
+        def paint(at: Pose) -> dict[Kind, Image]:
+            return self._painter.paint(
+                np.array([at[0], before[0]]),
+                np.array([at[1], before[1]]),
+                request.width,
+                request.height,
+                focal,
+                self._antialias,
+                kinds,
+                bottom_first,
+                group.lens,
+            )
+
+        if group.sweep == STILL:
+            return paint(group.pose)
+        camera = _geometry(request, group.lens)
+        count = sample_count(self.scene, camera, group.pose, group.sweep)
+        poses = [group.sweep.at(group.pose, (k + 0.5) / count - 0.5) for k in range(count)]
+        return mean_images(paint(pose) for pose in poses)
+
     def _groups(self, request: Request, now: dict[str, Pose]) -> list[_Group]:
-        groups: dict[tuple[Pose, Pose, int], _Group] = {}
+        groups: dict[tuple[object, ...], _Group] = {}
         for view in request.views:
             if not view.rendered:
                 continue
-            before = self._previous.get(view.name, _Previous(view.pose, now))
+            previous = self._previous.get(view.name, _Previous(view.pose, now))
+            sweep = view.sweep
+            if view.motion_blur > 0.0:
+                sweep = sweep_between(previous.pose, view.pose, view.motion_blur)
             # only flow depends on previous poses
-            if view.kind != "flow":
-                before = _Previous(view.pose, now)
-            key = (view.pose, before.pose, id(before.bodies))
-            group = groups.setdefault(key, _Group(view.pose, before))
+            before = previous if view.kind == "flow" else _Previous(view.pose, now)
+            key = (view.pose, before.pose, id(before.bodies), sweep, view.lens)
+            group = groups.setdefault(key, _Group(view.pose, before, sweep, view.lens))
             group.kinds.setdefault(view.kind, []).append(view.name)
         return _joined(list(groups.values()))
 
@@ -190,8 +224,13 @@ class Reference:
             return
         self._painter.remove_bodies()
         for body in bodies:
-            self._painter.add_body(prefabs.body(body.prefab, body.size).core)
+            self._painter.add_body(self._parts(body).core)
         self._known = known
+
+    def _parts(self, body: Body) -> Scene:
+        """The parts of a body: a moving item of the scene, or a known prefab."""
+        mover = self._movers.get(body.prefab)
+        return prefabs.body(body.prefab, body.size) if mover is None else mover
 
     def _move(self, now: dict[str, Pose], before: dict[str, Pose]) -> None:
         if not now:
@@ -209,30 +248,26 @@ class Reference:
         names, positions = list(self._marker_names), [np.asarray(self._marker_positions)]
         for body in bodies:
             # clients split the name of a landmark at the underscore
-            if prefabs.is_gate(body.prefab) and "_" not in body.name:
-                corners, offsets = prefabs.body(body.prefab, body.size).markers
-                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in corners]
-                offsets = np.asarray(offsets) @ rotation(body.pose[1]).T
+            parts = self._parts(body)
+            if parts.gates and "_" not in body.name:
+                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in parts.markers.names]
+                offsets = parts.markers.positions @ rotation(body.pose[1]).T
                 positions.append(offsets + np.array(body.pose[0]))
         return names, np.concatenate(positions)
 
-    def _landmarks(self, request: Request, focal: float) -> list[tuple[str, float, float, float]]:
+    def _landmarks(self, request: Request) -> list[tuple[str, float, float, float]]:
         if not request.views:
             return []
         camera, attitude = request.views[0].pose
         names, positions = self._markers(request.bodies)
         if not names:
             return []
-        forward, left, up = ((positions - np.array(camera)) @ rotation(attitude)).T
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            u = request.width / 2.0 - focal * left / forward
-            v = request.height / 2.0 - focal * up / forward
-        inside = (forward > 0.0) & (u > 0.0) & (u < request.width)
-        inside &= (v > 0.0) & (v < request.height)
-        chosen = np.flatnonzero(inside)
+        pixels = _geometry(request, request.views[0].lens).project(positions, camera, attitude)
+        chosen = np.flatnonzero(pixels.in_view)
         seen = self._painter.visible(camera, positions[chosen])
         return [
-            (names[i], float(u[i]), float(v[i]), float(forward[i])) for i in chosen[seen].tolist()
+            (names[i], float(pixels.u[i]), float(pixels.v[i]), float(pixels.depth[i]))
+            for i in chosen[seen].tolist()
         ]
 
     def _range(self, views: Sequence[View]) -> float:
@@ -250,18 +285,40 @@ class Reference:
         )
 
 
+def _centred(item: Item) -> Item:
+    """An item at the origin, as the part of a body at the item's pose."""
+    return item.replace(position=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0))
+
+
+def _static_markers(scene: Scene) -> tuple[list[str], Floats]:
+    """Names and positions (m, 3) of the markers that do not move with a gate."""
+    moving = {f"{item.name}_{i}" for item in scene.moving for i in range(1, 5)}
+    names, positions = scene.markers.names, scene.markers.positions
+    rows = [i for i, name in enumerate(names) if name not in moving]
+    return [names[i] for i in rows], positions[rows]
+
+
 def _joined(groups: list[_Group]) -> list[_Group]:
     """Merges groups without flow into a flow group of the same pose."""
-    with_flow = {group.pose: group for group in groups if "flow" in group.kinds}
+    with_flow = {(group.pose, group.lens): group for group in groups if "flow" in group.kinds}
     rest = []
     for group in groups:
-        host = with_flow.get(group.pose, group)
-        if host is group:
+        host = with_flow.get((group.pose, group.lens), group)
+        if host is group or group.sweep != STILL:
             rest.append(group)
             continue
         for kind, names in group.kinds.items():
             host.kinds.setdefault(kind, []).extend(names)
     return rest
+
+
+@lru_cache(maxsize=64)
+def _camera(width: int, height: int, vertical_fov_deg: float, lens: Lens) -> Camera:
+    return Camera(width, height, vertical_fov_deg, distortion=lens)
+
+
+def _geometry(request: Request, lens: Lens) -> Camera:
+    return _camera(request.width, request.height, request.vertical_fov_deg, lens)
 
 
 def _focal(request: Request) -> float:

@@ -59,6 +59,7 @@ class Side:
         self._kinds = {camera.name: camera.kind for camera in cameras}
         self._in_flight = in_flight
         self._joined = 0
+        self._last_ns: int | None = None
         self.show(())
 
     @property
@@ -76,7 +77,6 @@ class Side:
                     "type": KINDS[camera.kind],
                     "collision_check": camera.collision,
                     "landmarks": place == 0,
-                    "motion_blur": camera.motion_blur,
                 }
                 for place, camera in enumerate(self.cameras)
             ],
@@ -102,7 +102,10 @@ class Side:
         positions, attitudes = zip(*cameras, strict=True)
         places, rotations = zip(*objects, strict=True) if objects else (None, None)
         flags = [camera.name in rendered for camera in self.cameras]
-        self._message.place(time_ns, positions, attitudes, places, rotations, flags)
+        since = 1e-9 * (time_ns - self._last_ns) if self._last_ns is not None else math.inf
+        self._last_ns = time_ns
+        blur = [min(camera.motion_blur / since, 1.0) for camera in self.cameras]
+        self._message.place(time_ns, positions, attitudes, places, rotations, flags, blur)
         self._send(self.session.submit(self._message, now))
 
     def serve(self, now: float) -> None:

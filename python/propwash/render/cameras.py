@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 from propwash._checks import whole_number
 from propwash.render import _pose
 
-Item = TypeVar("Item")
+Listed = TypeVar("Listed")
 
 Kind = Literal["rgb", "instance", "semantic", "depth8", "depth", "normals", "grey", "flow"]
 
@@ -27,6 +27,8 @@ KINDS: dict[str, int] = {
 
 CHANNELS: dict[str, int] = {kind: 3 for kind in KINDS} | {"depth8": 1, "depth": 2, "grey": 1}
 """`channels` of an answer: 3: 8-bit RGB, 2: uint16, 1: one byte per pixel."""
+
+DISTORTION = "k1, k2, p1, p2 of the lens, 4 finite numbers"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,10 @@ class RenderCamera:
     collision: bool = True
     """Whether this camera takes part in the frame's `collision`."""
     motion_blur: float = 0.0
-    """0 to 1; 1: the shutter is open during the whole frame time (v3 renderers)."""
+    """s, the exposure time of "rgb" and "grey" images, centred on the pose. Messages contain its
+    fraction of the time since the last pose, at most 1 (published renderers: v3)."""
+    distortion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """k1, k2, p1, p2 of the lens, as of `propwash.Camera`; for `Offscreen` only."""
     renderer: int | None = None
     """The index of its renderer, if there are several; None: the client chooses."""
 
@@ -63,7 +68,14 @@ class RenderCamera:
             )
         blur = self.motion_blur
         if not _pose.is_number(blur) or not 0.0 <= blur <= 1.0:
-            raise ValueError(f"{where}: motion_blur: expected 0 to 1, got {blur!r:.100}")
+            raise ValueError(f"{where}: motion_blur: expected 0 to 1 s, got {blur!r:.100}")
+        if blur > 0.0 and self.kind not in ("rgb", "grey"):
+            raise ValueError(
+                f"{where}: motion_blur: expected 0 for kind {self.kind!r}; only 'rgb' and 'grey' "
+                f"have an exposure time, got {blur!r}"
+            )
+        lens = _pose.numbers(f"{where}: distortion", self.distortion, 4, DISTORTION)
+        object.__setattr__(self, "distortion", tuple(lens))
         _set_pose(self, where)
 
 
@@ -132,9 +144,9 @@ def check_image(width: object, height: object, vertical_fov_deg: object) -> None
         )
 
 
-def listed(what: str, kind: type[Item], value: object) -> list[Item]:
+def listed(what: str, kind: type[Listed], value: object) -> list[Listed]:
     """A list of cameras or objects. Raises ValueError for other types."""
-    items: list[Item] = []
+    items: list[Listed] = []
     for item in value if isinstance(value, Iterable) else [value]:
         if not isinstance(item, kind):
             raise ValueError(

@@ -110,6 +110,12 @@ class Client:
             raise ValueError(f"senses: expected 0 to {len(pairs) - 1}, got {senses!r:.100}")
         mounted = [RenderCamera("camera")] if cameras is None else cameras
         mounted = listed("cameras", RenderCamera, mounted)
+        for camera in mounted:
+            if any(camera.distortion):
+                raise ValueError(
+                    f"camera {camera.name!r}: distortion: expected 0, because messages have no "
+                    f"field for it, got {camera.distortion}; use propwash.render.Offscreen"
+                )
         shown = listed("objects", RenderObject, objects)
         check_unique(mounted, shown)
         for item in shown:

@@ -19,11 +19,14 @@ from numpy.typing import ArrayLike
 
 from propwash._checks import whole_number
 from propwash.render import _pose
+from propwash.render._blur import STILL, sweep_of
 from propwash.render._reference import Body, Reference, Request, View, checked_fov
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
+from propwash.render.moving import moving_objects
 from propwash.world import Scene
 
+Numbers = list[float]
 Cameras = RenderCamera | Kind | Iterable[RenderCamera | Kind]
 
 
@@ -73,6 +76,8 @@ class Offscreen:
         position: ArrayLike = (0.0, 0.0, 0.0),
         attitude: ArrayLike = (1.0, 0.0, 0.0, 0.0),
         *,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        body_rates: ArrayLike = (0.0, 0.0, 0.0),
         objects: Iterable[RenderObject] = (),
         time_ns: int = 0,
     ) -> Frame:
@@ -86,8 +91,11 @@ class Offscreen:
             cameras: one or several, mounted on the vehicle.
             position: (3,) m, of the vehicle in the world.
             attitude: (4,) from body axes to the world, scalar first.
+            velocity: (3,) m/s, world frame, of the vehicle; with `body_rates` for cameras with
+                motion blur.
+            body_rates: (3,) rad/s, body frame.
             objects: bodies in the scene, for this image only.
-            time_ns: ns, the time stamp of the frame.
+            time_ns: ns, the time stamp of the frame, and the time of the scene's moving items.
 
         Raises ValueError for invalid arguments.
         """
@@ -96,21 +104,21 @@ class Offscreen:
         chosen: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
         mounted = listed("cameras", RenderCamera, [_camera(each) for each in chosen])
         bodies = listed("objects", RenderObject, objects)
+        stamp = _pose.time_stamp(time_ns)
+        if self.scene.moving:
+            at_time = self.scene.at(stamp * 1e-9) if self.scene.has_motion else self.scene
+            bodies += moving_objects(at_time)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
+        motion = (
+            _pose.numbers("velocity", velocity, 3, "3 finite numbers [m/s]"),
+            _pose.numbers("body_rates", body_rates, 3, "3 finite numbers [rad/s]"),
+        )
         request = Request(
             self.width,
             self.height,
             self.vertical_fov_deg,
-            [
-                View(
-                    each.name,
-                    each.kind,
-                    _pose.compose(vehicle, (each.position, each.attitude)),
-                    each.collision,
-                )
-                for each in mounted
-            ],
+            [_view(each, vehicle, motion) for each in mounted],
             [
                 Body(each.name, each.prefab, each.size, (each.position, each.attitude))
                 for each in bodies
@@ -121,7 +129,7 @@ class Offscreen:
             image.flags.writeable = False
         u, v, depth = np.array([each[1:] for each in shot.landmarks]).reshape(-1, 3).T
         return Frame(
-            _pose.time_stamp(time_ns),
+            stamp,
             {each.name: shot.images[each.name] for each in mounted},
             Landmarks(tuple(each[0] for each in shot.landmarks), u, v, depth),
             shot.range_m,
@@ -132,6 +140,14 @@ class Offscreen:
     def forget(self) -> None:
         """Discards the previous images: the next flow images show no motion."""
         self._reference.forget()
+
+
+def _view(camera: RenderCamera, vehicle: _pose.Pose, motion: tuple[Numbers, Numbers]) -> View:
+    pose = _pose.compose(vehicle, (camera.position, camera.attitude))
+    sweep = sweep_of(vehicle, pose, *motion, camera.motion_blur) if camera.motion_blur else STILL
+    return View(
+        camera.name, camera.kind, pose, camera.collision, sweep=sweep, lens=camera.distortion
+    )
 
 
 def _camera(value: object) -> object:

@@ -316,6 +316,7 @@ def _request(pose: Any) -> Request:
                 _pose_of(camera),
                 camera.collision_check,
                 camera.render,
+                motion_blur=camera.motion_blur,
             )
             for camera in cameras
         ],

@@ -1,4 +1,4 @@
-"""Camera geometry: a pinhole camera without distortion, and its mounting on a body."""
+"""Camera geometry: a pinhole camera with a lens, and its mounting on a body."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pixels:
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A pinhole camera on a body: image size, field of view and mounting.
+    """A pinhole camera on a body: image size, field of view, mounting and distortion.
 
     Camera axes: x forward along the optical axis, y left, z up. Pixel coordinates are measured from
     the upper left corner, u to the right and v down; the pixel in column i and row j has its centre
@@ -44,6 +44,8 @@ class Camera:
     position: (3,) m, of the camera in the body frame; (n, 3): one for each of n bodies.
     attitude: (4,) or (n, 4) unit quaternions, scalar first, that rotate camera axes into the body
         frame.
+    distortion: (4,) k1, k2, p1, p2 of the lens, the radial-tangential model of OpenCV and kalibr;
+        it must map the image one to one.
 
     The defaults are those of FlightGoggles (Guerra et al., arXiv 1905.11377, Table I). A camera
     is immutable: `mounted()` returns a copy with another mounting, such as for a gimbal. Raises
@@ -57,6 +59,7 @@ class Camera:
     vertical_fov_deg: float = 70.0
     position: Any = (0.0, 0.0, 0.0)
     attitude: Any = (1.0, 0.0, 0.0, 0.0)
+    distortion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     @checked_parameters()
     def __post_init__(self) -> None:
@@ -78,12 +81,18 @@ class Camera:
                 f"attitude: expected as many rows as position has, {len(self.position)}, got "
                 f"{len(self.attitude)}"
             )
+        lens = _checks.shaped("distortion", self.distortion, (4,))
+        put(self, "distortion", tuple(lens.tolist()))
+        if any(self.distortion):
+            self._check_distortion()
 
     @cached_property
     def core(self) -> _core.CameraModel:
         """The camera model of the extension module."""
         position, attitude = np.atleast_2d(self.position), np.atleast_2d(self.attitude)
-        return _core.CameraModel(self.width, self.height, self.focal_length, position, attitude)
+        return _core.CameraModel(
+            self.width, self.height, self.focal_length, position, attitude, self.distortion
+        )
 
     @property
     def focal_length(self) -> float:
@@ -92,7 +101,7 @@ class Camera:
 
     @property
     def matrix(self) -> Array:
-        """(3, 3) K, from optical axes (x right, y down, z forward) to pixels."""
+        """(3, 3) K, from optical axes (x right, y down, z forward) to pixels, without the lens."""
         return self.core.matrix()
 
     @property
@@ -157,6 +166,40 @@ class Camera:
         pixels = np.stack(np.broadcast_arrays(*parts), axis=-1)
         rows = np.ascontiguousarray(pixels.reshape(-1, 3))
         return self.core.unproject(rows).reshape(pixels.shape)
+
+    def undistort(self, u: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
+        """The pixels (…) that a camera without distortion shows at the pixels (…) of this one.
+
+        The same as `cv2.undistortPoints(points, K, camera.distortion, P=K)` with K =
+        `camera.matrix`, solved to rounding error.
+        """
+        depth, left, up = np.moveaxis(self.unproject(u, v), -1, 0)
+        scale = self.focal_length / depth
+        return 0.5 * self.width - left * scale, 0.5 * self.height - up * scale
+
+    def _check_distortion(self) -> None:
+        """Raises ValueError unless the lens maps the area of the image one to one."""
+        side = np.linspace(-1.0, 1.0, 33)
+        border = np.concatenate([(side, np.ones(33)), (np.ones(33), side)], axis=1)
+        border = np.concatenate([border, -border], axis=1)[:, None]
+        lines = border * np.linspace(0.0, 1.0, 9)[:, None]
+        size = (self.width, self.height)
+        u, v = (0.5 * size[k] * (1.0 + lines[k]).ravel() for k in (0, 1))
+        origin, level = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
+        core = _core.CameraModel(*size, self.focal_length, origin, level, self.distortion)
+        with np.errstate(all="ignore"):
+            points = core.unproject(np.stack([u, v, np.ones(u.shape)], axis=-1))
+            seen = core.project(origin, level, points)
+            square = (points[:, 1:] ** 2).sum(axis=-1)
+            k1, k2 = self.distortion[:2]
+            unique = 1.0 + square * (3.0 * k1 + square * 5.0 * k2) > 0.0
+            unique &= np.hypot(seen[0][0] - u, seen[1][0] - v) < 1e-6
+        if not unique.all():
+            raise ValueError(
+                f"distortion: expected k1, k2, p1, p2 that map the image of {self.width} x "
+                f"{self.height} px one to one, got {self.distortion}; reduce the field of view or "
+                f"calibrate up to the corners"
+            )
 
     def _check_bodies(self, n: int) -> None:
         if self.core.count not in (1, n):

@@ -1,7 +1,7 @@
 """Scene files: TOML with the fields of the item classes and additional keys.
 
-The additional keys are `yaw` [rad] in place of an attitude, `perturbation` for the bounds within
-which a seed moves an item, `file` for the triangles of a mesh, `[generator]` for random items.
+The additional keys are `yaw` [rad] in place of an attitude, `file` for the triangles of a mesh,
+`[generator]` for random items, and `[items.motion]` with the fields of Waypoints.
 `docs/world.md` describes the format.
 """
 
@@ -21,17 +21,33 @@ from propwash._checks import ParameterError, nearest, refusal, shown
 from propwash._rotation import about_z
 from propwash.vehicle import fields as values
 from propwash.vehicle import tables as files
-from propwash.vehicle.fields import ParameterSet, Vector3
+from propwash.vehicle.fields import ParameterSet, Quaternion, Vector3
 from propwash.vehicle.tables import SetT
 from propwash.vehicle.toml import toml_line, toml_value
 from propwash.world import _generators as generators
 from propwash.world import _items as parts
 from propwash.world import _mesh_files
-from propwash.world._items import LARGEST_WORLD
+from propwash.world import _textures as textures
+from propwash.world._motion import Waypoints
 
 _FOLDER = Path(__file__).parent / "scenes"
 _HEAD = ("name", "items", "markers", "start", "generator", "sources")
-_EXTRA = ("shape", "yaw", "perturbation")
+_EXTRA = ("shape", "yaw")
+
+
+class MotionTable(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The motion of an item through poses at times, as Waypoints."""
+
+    times: list[float]
+    """s, increasing."""
+    positions: list[Vector3]
+    """m."""
+    attitudes: list[Quaternion] | msgspec.UnsetType = msgspec.UNSET
+    """(w, x, y, z)."""
+    yaws: list[float] | msgspec.UnsetType = msgspec.UNSET
+    """rad, in place of attitudes."""
+    repeat: bool = False
+    """Whether the motion starts again after the last time."""
 
 
 class SceneFile(NamedTuple):
@@ -100,12 +116,21 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
                 raise ParameterError(f"{key}.file and {key}.{name} are both given: expected one")
         name = values.text(fields.pop("file"), f"{key}.file")
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
+    if fields.get("texture"):
+        fields["texture"] = _texture(fields["texture"], f"{key}.texture", folder)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
-    bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
-    if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
-        expected = f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad"
-        raise refusal(f"{key}.perturbation", bounds, expected)
-    return item if seed is None else _perturbed(item, bounds, seed)
+    return item if seed is None else _perturbed(item, seed)
+
+
+def _texture(value: object, key: str, folder: Path) -> str:
+    """A texture whose file is relative to the scene file."""
+    texture = values.text(value, key)
+    if not texture.lower().endswith(textures.SUFFIXES):
+        return texture
+    path = folder / texture
+    if not _files.is_file(path):
+        raise refusal(key, texture, "an image file, relative to the scene file")
+    return str(path)
 
 
 def _yaw(value: object, key: str) -> float:
@@ -115,12 +140,12 @@ def _yaw(value: object, key: str) -> float:
     return yaw
 
 
-def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:
-    """The item moved along x and y [m] and rotated about z [rad], uniformly within bounds."""
-    if not any(bounds):
+def _perturbed(item: parts.Item, seed: int) -> parts.Item:
+    """The item moved along x and y and rotated about z, uniformly within its bounds."""
+    if not any(item.perturbation):
         return item
     generator = random.Random(f"{item.name}/{seed}")  # independent of the other items
-    x, y, yaw = (generator.uniform(-bound, bound) for bound in bounds)
+    x, y, yaw = (generator.uniform(-bound, bound) for bound in item.perturbation)
     return item.moved((x, y, 0.0), yaw)
 
 
@@ -158,9 +183,26 @@ def _toml_fields(group: ParameterSet) -> list[str]:
     lines = []
     for field in msgspec.structs.fields(group):
         value = getattr(group, field.name)
+        if field.name == "motion":
+            continue  # a table, after the fields
         if field.required or value != field.default:
             lines.append(toml_line(group, field.name, value))
     return lines
+
+
+def _toml_motion(item: parts.Item) -> list[str]:
+    """The lines of the table of a motion. Raises ParameterError for a function."""
+    motion = item.motion
+    if motion is None:
+        return []
+    if not isinstance(motion, Waypoints):
+        raise ParameterError(
+            f"motion of {item.name!r}: expected Waypoints, as a file has no functions, got "
+            f"{motion!r:.100}; Waypoints.recorded(motion, times) samples it"
+        )
+    rows = {"times": motion.times, "positions": motion.positions, "attitudes": motion.attitudes}
+    lines = [f"{name} = {toml_value(values.tolist())}" for name, values in rows.items()]
+    return ["[items.motion]", *lines, *(["repeat = true"] if motion.repeat else [])]
 
 
 def to_toml(scene: SceneFile) -> str:
@@ -169,7 +211,13 @@ def to_toml(scene: SceneFile) -> str:
     if scene.start is not None:
         lines += ["[start]", *_toml_fields(scene.start), ""]
     for item in scene.items:
-        lines += ["[[items]]", f'shape = "{item.shape}"', *_toml_fields(item), ""]
+        lines += [
+            "[[items]]",
+            f'shape = "{item.shape}"',
+            *_toml_fields(item),
+            *_toml_motion(item),
+            "",
+        ]
     for marker in scene.markers:
         lines += ["[[markers]]", *_toml_fields(marker), ""]
     return "\n".join(lines)
@@ -179,7 +227,7 @@ def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scene file."""
     extra = (
         ("yaw", float, "in place of attitude: heading of its x axis, rad"),
-        ("perturbation", Vector3, "bounds of the random offsets in x, y [m] and yaw [rad]"),
+        ("motion", MotionTable, "poses of the body at times"),
     )
     mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
     kinds = [
@@ -187,6 +235,7 @@ def json_schema() -> dict[str, Any]:
             kind,
             shape,
             head=[("shape", Literal[shape])],
+            only=[name for name in kind.__struct_fields__ if name != "motion"],
             extra=extra + (mesh if kind is parts.Mesh else ()),
             optional=("vertices", "triangles"),
             forms={"vertices": list[Vector3], "triangles": list[tuple[int, int, int]]},

@@ -12,7 +12,7 @@ from propwash.world._items import Box, Cylinder, Item, Sphere
 
 _BARK = (0.36, 0.25, 0.16)
 _STEEL = (0.20, 0.32, 0.55)
-_BOARD = (0.82, 0.48, 0.16)
+_BOARD = (0.95, 0.85, 0.75)
 _WALL = (0.80, 0.80, 0.77)
 
 MAX_ITEMS = 20_000
@@ -209,7 +209,15 @@ class Warehouse(Generator, frozen=True, kw_only=True):
         )
         for name, position, size in places:
             category = "ceiling" if name == "ceiling" else "wall"
-            yield Box(name=name, category=category, colour=_WALL, position=position, size=size)
+            yield Box(
+                name=name,
+                category=category,
+                colour=_WALL,
+                position=position,
+                size=size,
+                texture="concrete" if name == "ceiling" else "brick",
+                texture_width=4.0,
+            )
 
     def _rack(self, name: str, y: float, bays: int, dice: random.Random) -> Iterator[Item]:
         levels = int(self.levels)
@@ -232,6 +240,8 @@ class Warehouse(Generator, frozen=True, kw_only=True):
                 colour=_BOARD,
                 position=(0.0, y, z - 0.5 * board),
                 size=(length, self.rack_depth, board),
+                texture="wood",
+                texture_width=2.5,
             )
             for i in range(bays):
                 x = (i + 0.5) * self.bay - 0.5 * length
@@ -247,9 +257,11 @@ class Warehouse(Generator, frozen=True, kw_only=True):
             yield Box(
                 name=f"{name}_{part}",
                 category="crate",
-                colour=(0.62 * brown, 0.45 * brown, 0.28 * brown),
+                colour=(0.88 * brown, 0.78 * brown, 0.66 * brown),
                 position=(x, place[1], place[2] + 0.5 * edges[2]),
                 size=(edges[0], edges[1], edges[2]),
+                texture="labels",
+                texture_width=1.4,
             ).moved((0.0, 0.0, 0.0), yaw)
 
 

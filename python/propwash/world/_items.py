@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from propwash import _rotation
 from propwash._checks import LEVEL, refusal
-from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3
+from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3, vector3
+from propwash.world import _textures as textures
+from propwash.world._motion import Motion, motion_of
 
 MarkerCorners = tuple[int, int, int, int]
 
@@ -29,6 +31,13 @@ def _corners(value: object, key: str, _unit: str) -> MarkerCorners:
     except (TypeError, ValueError):
         pass
     raise refusal(key, value, "each of 0, 1, 2, 3 once")
+
+
+def _bounds(value: object, key: str, unit: str) -> Vector3:
+    bounds = vector3(value, key, unit)
+    if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
+        raise refusal(key, bounds, f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad")
+    return bounds
 
 
 def _rows(dtype: type[Any], expected: str) -> Conversion:
@@ -53,7 +62,11 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
 
 
 class Item(ParameterSet, frozen=True, kw_only=True):
-    """An item of a scene: name, category, colour and pose."""
+    """An item of a scene: name, category, colour, pose, and how far a seed may move it.
+
+    The pose of an item with a `motion` is relative to the body that moves, so that several items
+    may share a motion.
+    """
 
     shape: ClassVar[str] = ""
     """The name of the class in a scene file."""
@@ -63,6 +76,31 @@ class Item(ParameterSet, frozen=True, kw_only=True):
     colour: Annotated[Vector3, Field("", "sRGB, 0 to 1")] = _GREY
     position: Annotated[Vector3, Field("m", "of its centre, world frame")] = _ORIGIN
     attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from item axes to world axes")] = LEVEL
+    motion: Annotated[
+        Motion | None,
+        motion_of,
+        Field(
+            "", "pose of its body as a function of time; position and attitude are then relative"
+        ),
+    ] = None
+    perturbation: Annotated[
+        Vector3,
+        _bounds,
+        Field("", "bounds within which a seed moves it: x, y [m], yaw [rad], world axes"),
+    ] = _ORIGIN
+    texture: Annotated[
+        str,
+        Field("", "of images: a .png or .jpg file or a name of texture_names(), times `colour`"),
+    ] = ""
+    texture_width: Annotated[float, Field("m", "of the texture on the surface")] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.texture:
+            textures.is_file(self.texture)
+        if not 1e-3 <= self.texture_width <= LARGEST_WORLD:
+            expected = f"a number from 0.001 to {LARGEST_WORLD:g} m"
+            raise refusal(f"item {self.name!r}: texture_width", self.texture_width, expected)
 
     @property
     def yaw(self) -> float:
@@ -107,6 +145,15 @@ class Cylinder(Item, frozen=True, kw_only=True):
 
     radius: Annotated[float, Field("m", "")]
     height: Annotated[float, Field("m", "from cap to cap")]
+
+
+class Capsule(Item, frozen=True, kw_only=True):
+    """The points within `radius` of a line along the z axis of its item frame."""
+
+    shape = "capsule"
+
+    radius: Annotated[float, Field("m", "")]
+    length: Annotated[float, Field("m", "of the line, between the centres of the round ends")]
 
 
 class Gate(Item, frozen=True, kw_only=True):
@@ -189,5 +236,5 @@ class Start(ParameterSet, frozen=True, kw_only=True):
 
 
 KINDS: dict[str, type[Item]] = {
-    kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Gate, Mesh)
+    kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Capsule, Gate, Mesh)
 }
