@@ -79,6 +79,8 @@ class Blackbird:
     """Of the noise of the flights, which also depends on the trajectory, and of the scene."""
     vehicle: str = "blackbird"
     """Name or file of a vehicle with four rotors."""
+    motion_blur: float = 0.0
+    """s, exposure of the colour cameras."""
     connect: tuple[int, int] | None = None
     """Ports for poses and images, to which a renderer connects; None: the built-in renderer."""
 
@@ -93,6 +95,7 @@ class Blackbird:
                 raise ValueError(f"cameras: expected some of {known}, got {name!r:.100}")
         if self.cameras and self.connect is None:
             Scene.load(self.environment, seed=self.seed)
+        _checks.not_negative("motion_blur", self.motion_blur, "s")
         rotors = len(vehicles.load(self.vehicle).rotors)
         if rotors != 4:
             raise ValueError(f"vehicle: expected four rotors, {self.vehicle} has {rotors}")
@@ -214,7 +217,7 @@ class Blackbird:
         stamps = topics.camera_stamps
         np.savetxt(folder / "120hzTimestamps.csv", stamps, fmt="%d")
         every = {name: CAMERA_RATE // _KINDS[name.rpartition("_")[2]][1] for name in cameras}
-        mounted = [_mounted(name) for name in cameras]
+        mounted = [_mounted(name, self.motion_blur) for name in cameras]
         with (
             Views(
                 mounted,
@@ -238,7 +241,7 @@ class Blackbird:
             for number, (row, stamp) in enumerate(zip(rows, stamps.tolist(), strict=True)):
                 due = [name for name in cameras if number % every[name] == 0]
                 if due:
-                    images = views.take(due, stamp, motion.position[row], motion.attitude[row])
+                    images = views.take(due, motion, row)
                     for name in due:
                         writers[name](images[name], stamp)
                 if progress is not None:
@@ -252,11 +255,13 @@ def _container(camera: str) -> str:
     return "lossless.tar" if camera.endswith(("Depth", "Segmented")) else "lossless.mov"
 
 
-def _mounted(camera: str) -> RenderCamera:
+def _mounted(camera: str, motion_blur: float) -> RenderCamera:
     """The camera of the name of its folder."""
     _, place, sensor = camera.split("_")
     position, attitude = _MOUNTS[place]
-    return RenderCamera(camera, _KINDS[sensor][0], position, attitude, collision=False)
+    kind = _KINDS[sensor][0]
+    exposure = motion_blur if kind == "rgb" else 0.0
+    return RenderCamera(camera, kind, position, attitude, collision=False, motion_blur=exposure)
 
 
 def _writer(stack: ExitStack, file: Path, rate: float) -> Callable[[np.ndarray, int], None]:
