@@ -6,8 +6,9 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -147,13 +148,13 @@ class Blackbird:
         if a file cannot be written, for example on a full disk: nothing incomplete remains.
         """
         folder = out / catalogue.folder_of(trajectory, yaw, speed)
-        path = catalogue.closed_path(trajectory, yaw, speed, vehicles.load(self.vehicle))
+        vehicle = vehicles.load(self.vehicle)
+        path = catalogue.closed_path(trajectory, yaw, speed, vehicle)
         if self._cameras_of(trajectory):
             check_encoder()
         self._settle(out)
         if self.is_written(out, trajectory, yaw, speed):
             return folder
-        vehicle = vehicles.load(self.vehicle)
         number = catalogue.sequence_seed(self.seed, trajectory, yaw, speed)
         recording = fly(path, speed, vehicle, self.duration, number)
         focal = focal_length(self.size[1], VERTICAL_FOV_DEG)
@@ -177,32 +178,24 @@ class Blackbird:
 
     def _settle(self, out: Path) -> None:
         """Creates the data set, or checks that it has the same settings."""
-        settings = json.loads(json.dumps(asdict(self)))
-        environment = settings.pop("environment")
-        settings.pop("connect")
-        environments = {self.environment_folder: environment}
+        flights = {name: getattr(self, name) for name in ("duration", "size", "seed", "vehicle")}
+        images = {name: getattr(self, name) for name in ("environment", "cameras", "motion_blur")}
+        settings = {"flights": flights, "images": {}, "version": __version__}
+        if self.cameras:
+            settings["images"] = {self.environment_folder: images}
+        settings = json.loads(json.dumps(settings))
         file = out / _SETTINGS
         if file.exists():
-            try:
-                there = json.loads(file.read_text(encoding="utf-8"))
-                environments = there["environments"] | environments
-                found = {key: there[key] for key in settings}
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise ValueError(
-                    f"{file}: expected the settings of a data set; restore it"
-                ) from None
-            for key, value in settings.items():
-                if found[key] != value:
-                    raise ValueError(
-                        f"{key}: expected {found[key]!r:.200} as the flights in {out}, got "
-                        f"{value!r:.200}; use the same, or another folder"
-                    )
+            there = _read_settings(file)
+            _compare(settings["flights"], there["flights"], out)
+            for folder, values in settings["images"].items():
+                _compare(values, there["images"].get(folder, values), out)
+            settings["images"] = there["images"] | settings["images"]
         out.mkdir(parents=True, exist_ok=True)
-        contents = {**settings, "environments": environments, "version": __version__}
         with written_whole(file) as part:
-            part.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+            part.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
         with written_whole(out / _OFFSETS) as part:
-            part.write_text(_offsets(environments), encoding="utf-8")
+            part.write_text(_offsets(settings["images"]), encoding="utf-8")
 
     def _write_images(
         self,
@@ -251,6 +244,28 @@ class Blackbird:
 _TABLES = ("imu", "pose_ref", "pwm", "rotor_rpm", "state")
 
 
+def _read_settings(file: Path) -> dict[str, Any]:
+    """The settings of a data set."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        is_valid = all(isinstance(found[name], dict) for name in ("flights", "images"))
+    except (ValueError, KeyError, TypeError):
+        is_valid = False
+    if not is_valid:
+        raise ValueError(f"{file}: expected the settings of a data set; restore it")
+    return dict(found)
+
+
+def _compare(settings: dict[str, Any], there: dict[str, Any], out: Path) -> None:
+    """Raises ValueError for a setting that differs from that of the data set."""
+    for key, value in settings.items():
+        if there.get(key) != value:
+            raise ValueError(
+                f"{key}: expected {there.get(key)!r:.200} as in {out}, got {value!r:.200}; use the "
+                "same, or another folder"
+            )
+
+
 def _container(camera: str) -> str:
     return "lossless.tar" if camera.endswith(("Depth", "Segmented")) else "lossless.mov"
 
@@ -295,15 +310,15 @@ def _write_labels(file: Path, categories: Iterable[str]) -> None:
             table.write(f"{number},{name},{','.join(map(str, colour))}\n")
 
 
-def _offsets(environments: dict[str, str]) -> str:
+def _offsets(images: dict[str, Any]) -> str:
     """Offsets of the trajectories in the environments, all zero, in the published form."""
     lines = ["unitySettings:"]
     for trajectory in catalogue.trajectory_names():
-        lines.append(f"    {trajectory}:")
-        for name, scene in environments.items():
+        lines.append(f"    {trajectory}:{'' if images else ' []'}")
+        for name, settings in images.items():
             lines += [
                 f"        - name: {name}",
-                f"          environment: {json.dumps(scene)}",
+                f"          environment: {json.dumps(settings['environment'])}",
                 "          offset: [0.0, 0.0, 0.0, 0.0]",
                 "          ros_offset: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]  # x,y,z,qx,qy,qz,qw",
             ]
