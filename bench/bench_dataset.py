@@ -18,7 +18,6 @@ from pathlib import Path
 
 from propwash import datasets, vehicles
 from propwash.datasets._flight import STEP_RATE, Recording, fly
-from propwash.datasets._folders import size_of
 from propwash.datasets._topics import Topics
 
 DURATION = 30.0
@@ -31,6 +30,11 @@ def measured(work: Callable[[], None]) -> float:
     work()
     after = os.times()
     return sum(after[:4]) - sum(before[:4])
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def part(recording: Recording, seconds: float) -> Recording:

@@ -219,6 +219,34 @@ def test_the_imu_has_the_stated_noise_density() -> None:
         assert noise.std() == pytest.approx(expected, rel=5.0 / np.sqrt(2.0 * noise.size))
 
 
+def test_moving_items_are_shown_at_the_time_of_the_flight(tmp_path: Path) -> None:
+    from propwash.render import Offscreen, RenderCamera
+
+    file = tmp_path / "moving.toml"
+    file.write_text(
+        'name = "moving"\n[[items]]\nshape = "box"\nname = "box"\nposition = [0.0, 0.0, 1.8]\n'
+        "size = [0.5, 0.5, 1.0]\n"
+        "motion = {times = [0.0, 8.0], positions = [[8.0, -3.0, 0.0], [8.0, 3.0, 0.0]]}\n"
+    )
+    settings = datasets.Euroc(environment=str(file), duration=8.0, size=(64, 48))
+    folder = settings.write(tmp_path / "flight", "oval", "constant", 1.0)
+    first, last = sorted((folder / "mav0/cam0/data").glob("*.png"))[:: 120 - 1][:2]
+    stamps, truth = numbers(folder / "mav0/state_groundtruth_estimate0/data.csv")
+    renderer = Offscreen(str(file), width=64, height=48, vertical_fov_deg=60.0, seed=0)
+    camera = RenderCamera("cam0", "grey", (0.0, 0.055, 0.0))
+    start = stamps[0] - 5_000_000
+    for png, other in ((first, last), (last, first)):
+        row = truth[np.searchsorted(stamps, int(png.stem))]
+        at = {name.stem: int(name.stem) - int(start) for name in (png, other)}
+        shown = np.asarray(image.open(png))
+        right, wrong = (
+            renderer.render(camera, row[:3], row[3:7], time_ns=time).images["cam0"]
+            for time in at.values()
+        )
+        assert np.mean(np.abs(shown.astype(int) - right.astype(int)) > 1) < 0.01
+        assert np.mean(np.abs(shown.astype(int) - wrong.astype(int)) > 1) > 0.02
+
+
 def test_a_connected_renderer_gives_the_images(tmp_path: Path) -> None:
     pytest.importorskip("zmq")
     from propwash.render import Server

@@ -46,8 +46,6 @@ SPEEDS: dict[str, dict[str, tuple[float, ...]]] = {
 """Maximum speeds of the published flights [m/s], by trajectory and yaw."""
 WITHOUT_CAMERAS = ("3dFigure8", "figure8")
 """Calibration flights, which were published without images."""
-ROOM = (11.0, 11.0, 5.5)
-"""m, width, depth and height of the room, which is centred on the origin."""
 
 _SAMPLES = 4000
 """Samples of a path for its maximum speed."""
