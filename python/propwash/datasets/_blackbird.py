@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +125,15 @@ class Blackbird:
             names += [f"{folder}/{_container(camera)}", f"{folder}/nSecTimestamps.txt"]
         return [_OFFSETS, _SETTINGS, *(f"{flight}/{name}" for name in names)]
 
-    def is_written(self, out: Path, trajectory: str, yaw: Yaw, speed: float) -> bool:
+    def is_written(self, out: str | PathLike[str], trajectory: str, yaw: Yaw, speed: float) -> bool:
         """Whether a flight, with its images, is complete in a data set."""
-        folder = out / catalogue.folder_of(trajectory, yaw, speed)
+        folder = Path(out) / catalogue.folder_of(trajectory, yaw, speed)
         has_images = bool(self._cameras_of(trajectory))
         return (folder / self.environment_folder if has_images else folder).is_dir()
 
     def write(
         self,
-        out: Path,
+        out: str | PathLike[str],
         trajectory: str,
         yaw: Yaw,
         speed: float,
@@ -147,6 +148,7 @@ class Blackbird:
         Raises ValueError for an invalid trajectory and for a data set with other settings; OSError
         if a file cannot be written, for example on a full disk: nothing incomplete remains.
         """
+        out = Path(out)
         folder = out / catalogue.folder_of(trajectory, yaw, speed)
         vehicle = vehicles.load(self.vehicle)
         path = catalogue.closed_path(trajectory, yaw, speed, vehicle)

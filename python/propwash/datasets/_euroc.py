@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,7 @@ class Euroc:
 
     def write(
         self,
-        folder: Path,
+        folder: str | PathLike[str],
         trajectory: str = "oval",
         yaw: Yaw = "forward",
         speed: float = 2.0,
@@ -101,6 +102,7 @@ class Euroc:
         progress: called with the completed fraction. Raises ValueError for an invalid trajectory
         or a folder that exists, OSError if a file cannot be written: nothing incomplete remains.
         """
+        folder = Path(folder)
         if folder.exists():
             raise ValueError(f"{folder}: expected a new folder, it exists; choose another name")
         vehicle = vehicles.load(self.vehicle)
