@@ -30,6 +30,7 @@ ORDER = (
     "logs",
     "viz",
     "race",
+    "datasets",
     "identify",
     "tune",
     "gym",

@@ -13,6 +13,7 @@ from propwash.trajectories._flatness import Flatness, flatness
 from propwash.trajectories._minimum_snap import Limits, Polynomial, demands, minimum_snap
 from propwash.trajectories._perception import covisibility, perception_aware_yaw
 from propwash.trajectories._reference import Controller, Path, Reference, stack
+from propwash.trajectories._repeated import Repeated
 from propwash.trajectories._shapes import Circle, Lemniscate, Line
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Path",
     "Polynomial",
     "Reference",
+    "Repeated",
     "covisibility",
     "demands",
     "flatness",
