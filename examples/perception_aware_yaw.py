@@ -63,10 +63,10 @@ def plan(points: list[tuple[float, float, float]], speed: float) -> Path:
 
 
 def landmarks_along(scene: pw.Scene, path: Path, sphere: tuple[tuple[float, ...], float]) -> Array:
-    """1000 surface points of the scene that are visible from somewhere on the path."""
+    """500 surface points of the scene that are visible from somewhere on the path."""
     points = surface_points(scene, 8000, *sphere, seed=1)
     places = path.sample(np.linspace(0.0, path.duration, 40)).position
-    return points[scene.visible(places[:, None], points[None]).any(axis=0)][:1000]
+    return points[scene.visible(places[:, None], points[None]).any(axis=0)][:500]
 
 
 def fly(path: Path) -> tuple[Array, Array]:
