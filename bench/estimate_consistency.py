@@ -14,7 +14,6 @@ which the mean is within the two-sided 95 % bounds, and the RMS errors; --plot d
 import argparse
 import time
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import propwash as pw
@@ -101,7 +100,7 @@ def estimated(seed: int, seconds: float, tilt_deg: float, every: int = 6) -> tup
         markers(offsets), flight.position[FRAME - 1 :: FRAME], flight.attitude[FRAME - 1 :: FRAME]
     )
     u, v = (x + PIXELS * rng.standard_normal(x.shape) for x in (pixels.u, pixels.v))
-    start = SimpleNamespace(
+    start = pw.MotionEstimate(
         position=reference().position[0] + POSITION * rng.standard_normal(3),
         velocity=VELOCITY * rng.standard_normal(3),
         attitude=_turned(

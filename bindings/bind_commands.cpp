@@ -254,6 +254,13 @@ const Command& multicopter_command(py::handle value) {
       value);
 }
 
+void require_outer_loop(const Command& command) {
+  if (command.kind() != Kind::rate_thrust && command.kind() != Kind::rotor_speeds) return;
+  throw py::value_error(
+      "state: expected None with a RateThrust or RotorSpeeds, because only outer loops use it: "
+      "AttitudeThrust, VelocityCommand, PositionCommand or TrajectoryCommand");
+}
+
 void require_one_command(py::ssize_t rows, const char* function) {
   if (rows < 0 || rows == 1) return;
   throw py::value_error("command: expected one command for " + std::string(function) + ", got " +

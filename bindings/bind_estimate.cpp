@@ -38,13 +38,16 @@ Filter new_filter(const py::object& imu, const Rows<double>& start, const Rows<d
 
 void add_readings(Filter& filter, const Rows<double>& gyroscope, const Rows<double>& accelerometer,
                   double dt) {
+  for (std::size_t i = 0; i < rows_of(gyroscope); ++i) {
+    detail::check_reading(vector_at(gyroscope, i), vector_at(accelerometer, i), dt);
+  }
   interruptible(gyroscope.shape(0), [&](py::ssize_t i) {
     const auto row = static_cast<std::size_t>(i);
     filter.propagate(vector_at(gyroscope, row), vector_at(accelerometer, row), dt);
   });
 }
 
-/// camera: width, height, focal length, position (3), attitude (4).
+/// camera: width, height, focal length, position (3), attitude (4), distortion (4).
 py::array_t<bool> correct_by_beacons(Filter& filter,
                                      const py::array_t<std::int64_t, py::array::c_style>& gates,
                                      const py::array_t<std::int64_t, py::array::c_style>& corners,
@@ -56,9 +59,11 @@ py::array_t<bool> correct_by_beacons(Filter& filter,
                          static_cast<int>(corners.data()[i]), u.data()[i], v.data()[i]});
   }
   const double* c = camera.data();
+  const Camera<double> view{c[0],           c[1],
+                            c[2],           vec3_at(c + 3),
+                            quat_at(c + 6), make_distortion(c[10], c[11], c[12], c[13])};
   py::array_t<bool> accepted(gates.size());
-  filter.update_beacons(sightings, {c[0], c[1], c[2], vec3_at(c + 3), quat_at(c + 6)}, deviation,
-                        time, accepted.mutable_data());
+  filter.update_beacons(sightings, view, deviation, time, accepted.mutable_data());
   return accepted;
 }
 

@@ -46,7 +46,7 @@ void bind_fleet_of(py::module_& m, const char* name) {
              return std::make_unique<Self>(parameters, size, options_from(options), pool);
            }),
            "parameters"_a, "size"_a, "options"_a, "pool"_a)
-      .def("step", &Self::step, "command"_a, "substeps"_a)
+      .def("step", &Self::step, "command"_a, "substeps"_a, "estimate"_a = py::none())
       .def("rollout", &Self::rollout, "command"_a, "steps"_a, "substeps"_a, "record"_a,
            "after"_a = py::none())
       .def("attach", &Self::attach, "sampler"_a)

@@ -86,7 +86,7 @@ class PyPainter {
     const auto poses = image_poses(positions, attitudes);
     if (poses.size() != 2) throw py::value_error("paint: expected two poses, now and before");
     ImageCall call;
-    call.rays = {scene_->view<float>(), world_.moving(),
+    call.rays = {scene_->static_view<float>(), world_.moving(),
                  static_cast<std::int32_t>(world_.still_items())};
     call.items = world_.items().data();
     call.camera = {static_cast<int>(width),
@@ -118,7 +118,7 @@ class PyPainter {
   double range(const py::object& origin, const py::object& direction, double limit) const {
     const auto from = vec3(origin, "origin", "m");
     const auto along = vec3(direction, "direction", "unit vector");
-    const auto still = propwash::cast(scene_->view<double>(), from, along, limit);
+    const auto still = propwash::cast(scene_->static_view<double>(), from, along, limit);
     const auto moving = propwash::cast(world_.moving_exact(), from, along, limit);
     return std::min(still.distance, moving.distance);
   }
@@ -132,7 +132,7 @@ class PyPainter {
     std::vector<double> starts(3 * n);
     for (double* to = starts.data(); to != starts.data() + 3 * n;) to = put(from, to);
     std::vector<std::uint8_t> still(n), moving(n);
-    propwash::visible(scene_->view<double>(), n, starts.data(), ends.data(), still.data());
+    propwash::visible(scene_->static_view<double>(), n, starts.data(), ends.data(), still.data());
     propwash::visible(world_.moving_exact(), n, starts.data(), ends.data(), moving.data());
     auto result = new_array<bool>(n);
     for (std::size_t i = 0; i < n; ++i) result.mutable_data()[i] = still[i] != 0 && moving[i] != 0;
@@ -141,7 +141,7 @@ class PyPainter {
   /// Whether a sphere of this position and radius [m] touches anything.
   bool touches(const py::object& position, double radius) const {
     const auto at = vec3(position, "position", "m");
-    return collide(scene_->view<double>(), at, radius) >= 0 ||
+    return collide(scene_->static_view<double>(), at, radius) >= 0 ||
            collide(world_.moving_exact(), at, radius) >= 0;
   }
 

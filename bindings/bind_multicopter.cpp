@@ -105,14 +105,25 @@ class PyMulticopter {
     });
   }
 
-  void step(const py::object& command, const py::object& dt, const py::object& substeps) {
+  void step(const py::object& command, const py::object& dt, const py::object& substeps,
+            const py::object& state) {
+    const auto estimate = estimate_from(state);
     const py::ssize_t count = whole_number(substeps, "substeps", 1);
-    with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
-      require_one_command(rows, "step()");
-      const double seconds = checked_time_step(vehicle, dt);
-      const auto held = row_of(0);
-      interruptible(count, [&](py::ssize_t) { vehicle.step(held, seconds); });
-    });
+    with_command(
+        command,
+        [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
+          require_one_command(rows, "step()");
+          const double seconds = checked_time_step(vehicle, dt);
+          const auto held = row_of(0);
+          interruptible(count, [&](py::ssize_t) {
+            if constexpr (std::is_same_v<decltype(row_of(0)), OuterLoopCommand<double>>) {
+              vehicle.step(held, seconds, estimate ? &*estimate : nullptr);
+            } else {
+              vehicle.step(held, seconds);
+            }
+          });
+        },
+        estimate.has_value());
   }
 
   py::dict rollout(const py::object& command, const py::object& dt, const py::object& steps,
@@ -195,14 +206,37 @@ class PyMulticopter {
     }
   }
 
+  /// The motion of an object with these attributes; empty for None. An attitude that is of unit
+  /// length up to rounding keeps its bits.
+  static std::optional<MotionEstimate<double>> estimate_from(const py::object& state) {
+    if (state.is_none()) return std::nullopt;
+    for (const char* const name : {"position", "velocity", "attitude"}) {
+      if (!py::hasattr(state, name)) {
+        throw py::type_error(
+            "state: expected a MotionEstimate or an object with position, velocity and attitude, "
+            "got " +
+            described(state));
+      }
+    }
+    MotionEstimate<double> estimate;
+    estimate.position = vec3(state.attr("position"), "state.position", "m, world frame");
+    estimate.velocity = vec3(state.attr("velocity"), "state.velocity", "m/s, world frame");
+    const py::object q = state.attr("attitude");
+    estimate.attitude = attitude(q, "state.attitude");
+    const auto given = quat_at(shaped_array(q, "state.attitude", "4 numbers", {4}).data());
+    if (std::abs(squared_norm(given) - 1.0) < 1e-14) estimate.attitude = given;
+    return estimate;
+  }
+
   /// Checks the command against the vehicle, then calls f(vehicle, function from row to command,
   /// number of rows). The method command() converts a trajectories.Reference to a command.
   template <class F>
-  void with_command(const py::object& value, F&& f) {
+  void with_command(const py::object& value, F&& f, bool has_estimate = false) {
     if (as_command(value) == nullptr && py::hasattr(value, "command")) {
-      return with_command(value.attr("command")(), std::forward<F>(f));
+      return with_command(value.attr("command")(), std::forward<F>(f), has_estimate);
     }
     const Command& command = multicopter_command(value);
+    if (has_estimate) require_outer_loop(command);
     visit([&](auto& vehicle) {
       switch (command.kind()) {
         case CommandKind::rate_thrust:
@@ -245,7 +279,7 @@ void bind_multicopter(py::module_& m) {
       .def(py::init<const py::object&, const std::string&, std::uint64_t, std::uint32_t, bool>(),
            "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a)
       .def("step", &Self::step, "command"_a, "dt"_a = py::float_(1.0 / 960.0), py::kw_only(),
-           "substeps"_a = py::int_(1),
+           "substeps"_a = py::int_(1), "state"_a = py::none(),
            "Advances by `substeps` steps of dt [s] under a held command. dt may differ between "
            "calls; a Fleet has a fixed dt.\n\n"
            "command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, "
@@ -253,6 +287,10 @@ void bind_multicopter(py::module_& m) {
            "controller tracks. With RateThrust the rate controller runs at every step, with the "
            "gyroscope reading of the previous step; rotor speeds are limited to the motors' "
            "range.\n"
+           "state: the position, velocity and attitude on which the outer loops compute, held "
+           "during the substeps: a MotionEstimate or any object with these attributes; None: the "
+           "true state. Body rates and specific force are those of the IMU. Not for RateThrust and "
+           "RotorSpeeds.\n"
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged. "
            "Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.")
       .def("_rollout", &Self::rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)

@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "modules.hpp"
 #include "propwash/world/collide.hpp"
+#include "propwash/world/waypoints.hpp"
 #include "scene_class.hpp"
 #include "sensor_arrays.hpp"
 #include "stepping.hpp"
@@ -54,10 +55,12 @@ Shape shape_from(const py::handle& item) {
   if (kind == "box") return Box{vec3(item.attr("size"), "size", "m")};
   if (kind == "sphere") return Sphere{number_of(item, "radius")};
   if (kind == "cylinder") return Cylinder{number_of(item, "radius"), number_of(item, "height")};
+  if (kind == "capsule") return Capsule{number_of(item, "radius"), number_of(item, "length")};
   if (kind == "mesh") return mesh_from(item);
   if (kind != "gate") {
     throw py::value_error("shape = '" + kind +
-                          "': expected 'plane', 'box', 'sphere', 'cylinder', 'mesh' or 'gate'");
+                          "': expected 'plane', 'box', 'sphere', 'cylinder', 'capsule', 'mesh' or "
+                          "'gate'");
   }
   Gate gate;
   gate.width = number_of(item, "width");
@@ -75,7 +78,56 @@ SceneItem item_from(const py::handle& item) {
           item.attr("category").cast<std::string>(),
           triple_of(item, "colour"),
           {triple_of(item, "position"), quat_at(q.data())},
-          shape_from(item)};
+          shape_from(item),
+          !item.attr("motion").is_none()};
+}
+
+/// Poses from rows of position and attitude (n, 7). A row that is not finite is an absent body.
+std::vector<Pose> poses_from(const Rows<double>& rows) {
+  std::vector<Pose> poses;
+  for (std::size_t i = 0; i < rows_of(rows); ++i) {
+    const double* row = rows.data(static_cast<py::ssize_t>(i), 0);
+    poses.push_back({vec3_at(row), unit_attitude(quat_at(row + 3))});
+  }
+  return poses;
+}
+
+/// Rows (n, 7) of position and attitude.
+Array rows_from(const std::vector<Pose>& poses) {
+  auto rows = new_array<double>(poses.size(), 7);
+  double* to = rows.mutable_data();
+  for (const auto& pose : poses) to = put(pose.attitude_WS, put(pose.position_W, to));
+  return rows;
+}
+
+/// See PyScene::at. vehicle: an item of propwash.world, or None without vehicles.
+PyScene scene_at(const PyScene& self, const Rows<double>& bodies, const Rows<double>& vehicles,
+                 const py::object& vehicle) {
+  return self.at(
+      poses_from(bodies), poses_from(vehicles),
+      vehicle.is_none() ? nullptr : std::make_shared<const SceneItem>(item_from(vehicle)));
+}
+
+/// World poses (n, 7) of the moving items, and of the vehicles after them.
+Array placed_poses(const PyScene& self) {
+  std::vector<Pose> poses;
+  if (self.moving() != nullptr) {
+    for (const auto& placed : self.moving()->items()) {
+      poses.push_back(composed(placed.body, placed.item->pose));
+    }
+  }
+  return rows_from(poses);
+}
+
+/// A motion through poses, rows (n, 7), at times.
+Waypoints waypoints_from(const std::vector<double>& times, const Rows<double>& poses, bool repeat) {
+  return {times, poses_from(poses), repeat};
+}
+Array waypoints_at(const Waypoints& self, double time) {
+  const Pose pose = self(time);
+  Array row(7);
+  put(pose.attitude_WS, put(pose.position_W, row.mutable_data()));
+  return row;
 }
 
 std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterable& markers,
@@ -89,9 +141,25 @@ std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterabl
   return std::make_unique<PyScene>(std::move(scene), max);
 }
 
+/// Moves the markers of moving gates from the frames of their bodies to the world.
+void place_markers(const MovingIndex& moving, std::vector<Marker>& markers) {
+  for (const auto& placed : moving.items()) {
+    const auto* const gate = std::get_if<Gate>(&placed.item->shape);
+    if (gate == nullptr) continue;
+    const auto of_gate =
+        gate_markers(placed.item->name, composed(placed.body, placed.item->pose), *gate);
+    for (auto& marker : markers) {
+      for (const auto& each : of_gate) {
+        if (each.name == marker.name) marker = each;
+      }
+    }
+  }
+}
+
 /// Names, positions (m, 3), names of gates, and corners (m).
 py::tuple markers_of(const PyScene& self) {
-  const auto& markers = self.scene().markers();
+  auto markers = self.scene().markers();
+  if (self.moving() != nullptr) place_markers(*self.moving(), markers);
   py::list names, gates;
   py::array_t<int> corners(static_cast<py::ssize_t>(markers.size()));
   int* corner = corners.mutable_data();
@@ -132,15 +200,16 @@ py::array_t<bool> visible_rows(const PyScene& self, const Rows<T>& start, const 
   return free;
 }
 
-/// Ids of the items that spheres touch, or boxes of `size` if there are attitudes.
+/// Ids of the items that spheres touch, or boxes of `size` if there are attitudes. of_vehicles:
+/// body i is vehicle i of the scene, which does not touch itself.
 py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positions,
                                        const std::optional<Array>& attitudes, double radius,
-                                       const std::array<double, 3>& size) {
+                                       const std::array<double, 3>& size, bool of_vehicles) {
   const auto n = static_cast<std::size_t>(positions.shape(0));
   auto ids = new_array<std::int32_t>(n);
-  const auto view = self.view<double>();
   without_gil(n, [&] {
     for (std::size_t i = 0; i < n; ++i) {
+      const auto view = self.view<double>(of_vehicles ? i : PyScene::no_vehicle);
       const auto at = vec3_at(positions.data(i, 0));
       ids.mutable_data()[i] =
           attitudes ? collide(view, Pose{at, normalized(quat_at(attitudes->data(i, 0)))},
@@ -179,10 +248,16 @@ void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
 }  // namespace
 
 void bind_world(py::module_& m) {
+  py::class_<Waypoints>(m, "Waypoints", "See propwash.world.Waypoints.")
+      .def(py::init(&waypoints_from), "times"_a, "poses"_a.noconvert(), "repeat"_a)
+      .def("__call__", &waypoints_at, "time"_a);
   py::class_<PyScene> scene(m, "SceneIndex", "See propwash.Scene.");
   scene.def(py::init(&scene_from), "items"_a, "markers"_a, "max_triangles"_a = py::none())
       .def("markers", &markers_of)
-      .def("collide", &collide_rows, "positions"_a, "attitudes"_a, "radius"_a, "size"_a)
+      .def("at", &scene_at, "bodies"_a.noconvert(), "vehicles"_a.noconvert(), "vehicle"_a)
+      .def("placed", &placed_poses)
+      .def("collide", &collide_rows, "positions"_a, "attitudes"_a, "radius"_a, "size"_a,
+           "of_vehicles"_a = false)
       .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a);
   bind_rows<float>(scene, "float32");
   bind_rows<double>(scene, "float64");

@@ -23,14 +23,20 @@ Poses<T> poses_of(const Rows<T>& position, const Rows<T>& attitude) {
   return {position.data(), attitude.data()};
 }
 
-/// Adapts PyScene::raycast() to the signature that the sensors expect.
+/// The number of bodies that are measured together: one, if each has another view of the scene.
+std::size_t piece_of(const PyScene& scene, std::size_t count) {
+  return scene.has_vehicles() ? 1 : count;
+}
+
+/// Adapts PyScene::raycast() to the signature that the sensors expect, for a piece of the bodies.
 template <class T>
-auto caster(const PyScene& scene) {
-  return [&scene](std::size_t n, const T* origins, const T* directions, T max_range, T* distance) {
+auto caster(const PyScene& scene, PoseRange range) {
+  return [&scene, range](std::size_t n, const T* origins, const T* directions, T max_range,
+                         T* distance) {
     thread_local std::vector<std::int32_t> ids;
     if (ids.size() < n) ids.resize(n);
-    scene.raycast(n, origins, directions, max_range, distance, ids.data(),
-                  static_cast<T*>(nullptr));
+    scene.raycast(n, origins, directions, max_range, distance, ids.data(), static_cast<T*>(nullptr),
+                  {}, range.first);
   };
 }
 
@@ -95,8 +101,8 @@ py::array measure_range(const PyScene& scene, const Finder& finder, const Rows<T
   auto readings = new_array<T>(rows_of(position), rays.size());
   T* to = readings.mutable_data();
   const auto poses = poses_of(position, attitude);
-  in_pieces(rows_of(position), 256, pool, [&](PoseRange range) {
-    measure_ranges(parameters, rays, poses, range, noise, caster<T>(scene), to);
+  in_pieces(rows_of(position), piece_of(scene, 256), pool, [&](PoseRange range) {
+    measure_ranges(parameters, rays, poses, range, noise, caster<T>(scene, range), to);
   });
   return readings;
 }
@@ -115,10 +121,10 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
   const BeaconReadings<T> readings{u.mutable_data(), v.mutable_data(), visible.mutable_data()};
   const auto poses = poses_of(position, attitude);
   const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
-  const auto see = [&](std::size_t count, const T* from, const T* to, std::uint8_t* flags) {
-    scene.visible(count, from, to, flags);
-  };
-  in_pieces(n, 256, pool, [&](PoseRange range) {
+  in_pieces(n, piece_of(scene, 256), pool, [&](PoseRange range) {
+    const auto see = [&](std::size_t count, const T* from, const T* to, std::uint8_t* flags) {
+      scene.visible(count, from, to, flags, {}, range.first);
+    };
     measure_beacons(camera_of, markers, poses, range, noise, parameters, see, readings);
   });
   return py::make_tuple(u, v, visible);
@@ -140,10 +146,11 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
   const std::size_t at_once = std::max<std::size_t>(16, 1'000'000 / rays.size());
   for (std::size_t first = 0; first < n; first += at_once) {
     const std::size_t count = std::min(at_once, n - first);
-    in_pieces(count, std::max<std::size_t>(1, count / 16), pool, [&](PoseRange range) {
+    const std::size_t piece = piece_of(scene, std::max<std::size_t>(1, count / 16));
+    in_pieces(count, piece, pool, [&](PoseRange range) {
+      range = {first + range.first, first + range.last};
       measure_depth(camera_of, rays, static_cast<T>(max_depth), static_cast<T>(deviation), poses,
-                    PoseRange{first + range.first, first + range.last}, noise, caster<T>(scene),
-                    to);
+                    range, noise, caster<T>(scene, range), to);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }

@@ -80,6 +80,9 @@ const Command& command_of(CommandKind kind, py::handle value);
 /// The command if multicopters support its kind. Raises TypeError otherwise.
 const Command& multicopter_command(py::handle value);
 
+/// Raises ValueError for a command without outer loop, with which an estimate has no effect.
+void require_outer_loop(const Command& command);
+
 /// Raises ValueError for a command of several rows. `rows`: the result of Command::rows();
 /// `function`: the name of the function that requires one command.
 void require_one_command(py::ssize_t rows, const char* function);

@@ -96,8 +96,16 @@ class PyFleet {
   }
   FleetOptions options() const { return value<&Fleet<T>::options>(); }
 
-  void step(const py::object& value, const py::object& substeps) {
+  /// estimate: arrays (size, …) of position, velocity and attitude that Python has checked, or
+  /// None.
+  void step(const py::object& value, const py::object& substeps, const py::object& estimate) {
     const Command& command = multicopter_command(value);
+    FleetMotionEstimate<T> motion;
+    if (!estimate.is_none()) {
+      require_outer_loop(command);
+      const auto parts = state_of(estimate.cast<py::tuple>());
+      motion = {parts.position, parts.velocity, parts.attitude};
+    }
     const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
       fleet_.require_idle();  // a step that is sampling already uses buffers_
@@ -107,13 +115,13 @@ class PyFleet {
     };
     if (count * size() <= uninterrupted) {
       return alone(count * size() > worth_releasing,
-                   [&] { held().step(fleet_, 0, static_cast<int>(count), executor()); });
+                   [&] { held().step(fleet_, 0, static_cast<int>(count), executor(), motion); });
     }
     const py::ssize_t piece = uninterrupted_steps(count);
     alone(false, [&] { held(); });  // raises before anything changes
     for (py::ssize_t done = 0; done < count; done += piece) {
       const auto now = static_cast<int>(std::min(piece, count - done));
-      alone(true, [&] { held().step(fleet_, 0, now, executor()); });
+      alone(true, [&] { held().step(fleet_, 0, now, executor(), motion); });
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     }
   }

@@ -125,9 +125,13 @@ class FleetCommand {
     return parts_[i] ? parts_[i]->row(record) : Span<const T>{};
   }
   std::size_t parts() const { return count_; }
-  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
+  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor,
+            const FleetMotionEstimate<T>& estimate = {}) {
     const auto row = [&](std::size_t i) { return part(i, record); };
     const auto under = [&](const auto& command) { fleet.step(command, substeps, executor); };
+    const auto loop = [&](const auto& command) {
+      fleet.step(command, substeps, executor, estimate);
+    };
     switch (kind_) {
       case CommandKind::speed_yaw_rate:
         break;  // multicopter_command() has rejected it
@@ -136,14 +140,14 @@ class FleetCommand {
       case CommandKind::rotor_speeds:
         return under(FleetRotorSpeeds<T>{row(0)});
       case CommandKind::attitude_thrust:
-        return under(FleetAttitudeThrust<T>{row(0), row(1), row(2)});
+        return loop(FleetAttitudeThrust<T>{row(0), row(1), row(2)});
       case CommandKind::velocity:
-        return under(FleetVelocityCommand<T>{row(0), row(1), row(2)});
+        return loop(FleetVelocityCommand<T>{row(0), row(1), row(2)});
       case CommandKind::position:
-        return under(FleetPositionCommand<T>{row(0), row(1)});
+        return loop(FleetPositionCommand<T>{row(0), row(1)});
       case CommandKind::trajectory:
-        return under(FleetTrajectoryCommand<T>{row(0), row(1), row(2), row(3), row(4), row(5),
-                                               row(6), row(7), loop_});
+        return loop(FleetTrajectoryCommand<T>{row(0), row(1), row(2), row(3), row(4), row(5),
+                                              row(6), row(7), loop_});
     }
   }
 

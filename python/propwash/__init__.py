@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from propwash import (
         control,
+        datasets,
         fleet,
         frames,
         identify,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
         ImuReading,
         InflowParameters,
         LowPassParameters,
+        MotionEstimate,
         MotorParameters,
         Multicopter,
         MulticopterState,
@@ -149,6 +151,7 @@ __all__ = [
     "LowPassParameters",
     "Magnetometer",
     "MagnetometerReading",
+    "MotionEstimate",
     "MotorParameters",
     "Multicopter",
     "MulticopterState",
@@ -180,6 +183,7 @@ __all__ = [
     "__version__",
     "build_info",
     "control",
+    "datasets",
     "fleet",
     "frames",
     "identify",
@@ -202,6 +206,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "datasets": "datasets",
     "frames": "frames",
     "identify": "identify",
     "integrate": "integrate",

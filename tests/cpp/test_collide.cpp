@@ -60,6 +60,8 @@ const std::vector<Named>& bodies() {
       {"sphere", pw::Sphere{0.8}, [](const Vec& p) { return norm(p) <= 0.8; }},
       {"cylinder", pw::Cylinder{0.7, 1.2},
        [](const Vec& p) { return std::hypot(p.x, p.y) <= 0.7 && std::abs(p.z) <= 0.6; }},
+      {"capsule", pw::Capsule{0.6, 1.0},
+       [](const Vec& p) { return norm(Vec{p.x, p.y, std::max(std::abs(p.z) - 0.5, 0.0)}) <= 0.6; }},
       {"gate", pw::Gate{1.2, 1.0, 0.3, 0.4}, [](const Vec& p) {
          return in_box(p, 0.2, 0.9, 0.8) && !(std::abs(p.y) < 0.6 && std::abs(p.z) < 0.5);
        }}};

@@ -131,8 +131,8 @@ TEST_CASE("The transition matrix is the derivative of a step") {
       for (int i = 0; i < 3; ++i) {
         // the coning term of (E2) and the third order in the rotation are left out of (E6)
         CHECK(f(i, j) == Approx(attitude[i]).margin(2e-6));
-        CHECK(f(3 + i, j) == Approx(moved.velocity_W[i].partials[j]).margin(1e-8));
-        CHECK(f(6 + i, j) == Approx(moved.position_W[i].partials[j]).margin(1e-11));
+        CHECK(f(3 + i, j) == Approx(moved.velocity_W[i].partials[j]).margin(1e-7));
+        CHECK(f(6 + i, j) == Approx(moved.position_W[i].partials[j]).margin(1e-10));
       }
     }
   }
@@ -145,6 +145,7 @@ TEST_CASE("The derivatives of pixels and range are exact") {
   camera.position = {0.2, 0.1, -0.1};
   camera.attitude = pw::from_axis_angle(pw::Vec3<double>{0.0, 1.0, 0.0}, -0.5);
   for (int repeat = 0; repeat < 20; ++repeat) {
+    if (repeat == 10) camera.lens = pw::make_distortion(-0.2, 0.05, 0.01, -0.02);
     const State x = random_state(dice);
     const auto ahead = rotate(x.q_WB * camera.attitude, pw::Vec3<double>{9.0, 1.0, -2.0});
     const auto gate = gate_at(x.position_W + ahead);

@@ -110,13 +110,14 @@ TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
 
 TEST_CASE("outer loops allocate only at their first command", "[no allocation]") {
   auto fleet = with_everything<float>();
-  const std::vector<float> target(3 * fleet.size(), 0.5f);
+  const std::vector<float> target(3 * fleet.size(), 0.5f), attitude(4 * fleet.size(), 0.5f);
   const auto fly = [&] {
     fleet.step(pw::FleetVelocityCommand<float>{target, {}, {}}, 7);
     pw::FleetTrajectoryCommand<float> reference;
     reference.position = target;
     reference.controller = pw::OuterLoop::incremental;
     fleet.step(reference, 7);
+    fleet.step(reference, 7, {}, {target, target, attitude});
   };
   CHECK(allocations(fly) > 0);
   CHECK(allocations(fly) == 0);

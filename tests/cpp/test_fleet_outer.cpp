@@ -43,14 +43,14 @@ struct OuterRows {
     }
   }
 
-  void step(pw::Fleet<T>& fleet, OuterLoop loop, int substeps,
-            pw::ExecutorRef executor = {}) const {
+  void step(pw::Fleet<T>& fleet, OuterLoop loop, int substeps, pw::ExecutorRef executor = {},
+            const pw::FleetMotionEstimate<T>& estimate = {}) const {
     if (loop == OuterLoop::attitude) {
-      fleet.step(pw::FleetAttitudeThrust<T>{attitude, thrust, {}}, substeps, executor);
+      fleet.step(pw::FleetAttitudeThrust<T>{attitude, thrust, {}}, substeps, executor, estimate);
     } else if (loop == OuterLoop::velocity) {
-      fleet.step(pw::FleetVelocityCommand<T>{velocity, yaw, {}}, substeps, executor);
+      fleet.step(pw::FleetVelocityCommand<T>{velocity, yaw, {}}, substeps, executor, estimate);
     } else if (loop == OuterLoop::position) {
-      fleet.step(pw::FleetPositionCommand<T>{position, {}}, substeps, executor);
+      fleet.step(pw::FleetPositionCommand<T>{position, {}}, substeps, executor, estimate);
     } else {
       pw::FleetTrajectoryCommand<T> reference;
       reference.position = position;
@@ -58,7 +58,7 @@ struct OuterRows {
       reference.acceleration = acceleration;
       reference.yaw = yaw;
       reference.controller = loop;
-      fleet.step(reference, substeps, executor);
+      fleet.step(reference, substeps, executor, estimate);
     }
   }
 
@@ -300,6 +300,48 @@ TEST_CASE("Attitude converges from 1000 random attitudes and rates, with noise")
   fleet.step(command, 960 * 3);
   REQUIRE(tilts().first < 0.05);
   REQUIRE(tilts().second < 0.05);
+}
+
+TEST_CASE("Loops on an estimate: the true one changes no bit, an offset moves the vehicle") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  const pw::FleetOptions options = seeded(4);
+  for (const auto loop : every_loop) {
+    INFO("loop " << static_cast<int>(loop));
+    auto plain = make_fleet<float>(vehicle, 5, options);
+    auto estimated = make_fleet<float>(vehicle, 5, options);
+    pw::Multicopter<> one(vehicle), other(vehicle);
+    for (int step = 0; step < 30; ++step) {
+      const OuterRows<float> commands(0.02 * step, 5, vehicle);
+      commands.step(plain, loop, 1);
+      const auto position = rows(estimated, FleetField::position);
+      const auto velocity = rows(estimated, FleetField::velocity);
+      const auto attitude = rows(estimated, FleetField::attitude);
+      commands.step(estimated, loop, 1, {}, {position, velocity, attitude});
+      one.step(commands.of(0, loop), 1.0 / 960);
+      const auto& x = other.state();
+      const pw::MotionEstimate<double> motion{x.position, x.velocity, x.attitude, {9.0, 9.0, 9.0}};
+      other.step(commands.of(0, loop), 1.0 / 960, &motion);
+    }
+    REQUIRE(same_bits(everything_of(plain), everything_of(estimated)));
+    for (int k = 0; k < 3; ++k) {
+      REQUIRE(one.state().position[k] == other.state().position[k]);
+      REQUIRE(one.state().body_rates[k] == other.state().body_rates[k]);
+    }
+  }
+  auto shifted = make_fleet<double>(vehicle, 3, seeded(4, false));
+  const std::vector<double> target(9, 0.5);
+  for (int step = 0; step < 960 * 10; step += 4) {
+    auto position = rows(shifted, FleetField::position);
+    for (double& x : position) x += 0.2;
+    shifted.step(pw::FleetPositionCommand<double>{target, {}}, 4, {}, {position, {}, {}});
+  }
+  for (const double x : rows(shifted, FleetField::position)) CHECK(std::abs(x - 0.3) < 5e-3);
+  const auto before = shifted.snapshot();
+  const std::vector<double> wrong(8);
+  REQUIRE_THROWS_AS(
+      shifted.step(pw::FleetPositionCommand<double>{target, {}}, 1, {}, {{}, wrong, {}}),
+      std::invalid_argument);
+  REQUIRE(shifted.snapshot() == before);
 }
 
 TEST_CASE("Gains can be set, and invalid commands are rejected") {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 #include <propwash/control/rate_controller.hpp>
+#include <propwash/estimate/error_state_filter.hpp>
 #include <propwash/vehicle/car.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <string>
@@ -130,6 +131,12 @@ pw::VehicleParameters all_terms() {
   return vehicle;
 }
 
+pw::VehicleParameters with_circuit() {
+  auto vehicle = all_terms();
+  vehicle.battery = {4.54, 1.0, 0.04, 1.05 * 4.2, 0.02, 0.01, 2.0, 0.7, 0.1};
+  return vehicle;
+}
+
 }  // namespace
 
 TEST_CASE("the counter counts", "[no allocation]") {
@@ -159,13 +166,26 @@ TEST_CASE("a multicopter's step allocates nothing, noise on", "[no allocation]")
        {pw::Integrator::euler, pw::Integrator::rk4, pw::Integrator::symplectic_euler}) {
     pw::MulticopterOptions options;
     options.integrator = integrator;
-    for (const auto& vehicle : {pw::vehicles::flightgoggles(), all_terms()}) {
+    for (const auto& vehicle : {pw::vehicles::flightgoggles(), all_terms(), with_circuit()}) {
       pw::Multicopter<4> fixed(vehicle, options);
       require_none(fixed);
       pw::Multicopter<> dynamic(vehicle, options);
       require_none(dynamic);
     }
   }
+}
+
+TEST_CASE("outer loops allocate nothing, on the true state or an estimate", "[no allocation]") {
+  pw::Multicopter<4> uav(pw::vehicles::flightgoggles());
+  const pw::MotionEstimate<double> estimate{{0.1, 0.2, 0.3}, {}, {}, {}};
+  const auto count = allocations([&] {
+    for (int n = 0; n < 100; ++n) {
+      uav.step(pw::PositionCommand<double>{{1.0, 0.0, 0.0}}, 1.0 / 960);
+      uav.step(pw::TrajectoryCommand<double>{}, 1.0 / 960, &estimate);
+    }
+  });
+  CHECK(count.news == 0);
+  CHECK(count.mallocs == 0);
 }
 
 TEST_CASE("a stand-alone rate controller and a filter allocate nothing", "[no allocation]") {
@@ -192,4 +212,28 @@ TEST_CASE("a car's step allocates nothing", "[no allocation]") {
   CHECK(count.news == 0);
   CHECK(count.mallocs == 0);
   CHECK(car.state().x > 0.0);
+}
+
+TEST_CASE("a filter's readings and updates allocate nothing, late ones too", "[no allocation]") {
+  const pw::Pose ahead{{8.0, 0.0, 1.5}};
+  const auto gate = pw::make_gate_prior<double>(ahead, {2.0, 2.0, 0.2, 0.1}, {1.0, 1.0, 0.1});
+  pw::FilterOptions options;
+  options.history = 20;
+  pw::ErrorStateFilter<> filter({}, {{0.0, 0.0, 1.5}}, {}, {gate}, options);
+  const auto camera = pw::make_camera(1024.0, 768.0, 1.2);
+  const std::array<pw::BeaconSighting<double>, 2> seen{
+      {{0, 0, 450.0, 320.0}, {0, 2, 590.0, 450.0}}};
+  bool accepted[2] = {};
+  std::size_t used = 0;
+  const auto count = allocations([&] {
+    for (int n = 0; n < 100; ++n) {
+      filter.propagate({0.0, 0.0, 0.01}, {0.0, 0.0, 9.81}, 0.001);
+      if (n % 10 != 9) continue;
+      used += filter.update_beacons(seen, camera, 5.0, filter.time() - 0.0035, accepted);
+      filter.update_range(1.5, 0.01, {}, {0.0, 0.0, -1.0}, filter.time() - 0.003);
+    }
+  });
+  CHECK(count.news == 0);
+  CHECK(count.mallocs == 0);
+  CHECK(used > 10);
 }

@@ -28,6 +28,9 @@ double to_cylinder(const Vec& p, double radius, double half_height) {
   return std::hypot(std::max(across, 0.0), std::max(along, 0.0)) +
          std::min(std::max(across, along), 0.0);
 }
+double to_capsule(const Vec& p, double radius, double half_length) {
+  return norm(Vec{p.x, p.y, std::max(std::abs(p.z) - half_length, 0.0)}) - radius;
+}
 /// Four bars, the upper and lower between the others.
 double to_gate(const Vec& p, const Vec& half, double open_y, double open_z) {
   const double bar_y = 0.5 * (half.y - open_y), bar_z = 0.5 * (half.z - open_z);
@@ -126,6 +129,15 @@ TEST_CASE("rays meet a cylinder where the distance to it is zero", "[shapes]") {
   CHECK(seen.misses > 100);
 }
 
+TEST_CASE("rays meet a capsule where the distance to it is zero", "[shapes]") {
+  const auto intersect = [&](const Vec& o, const Vec& d) {
+    return pw::intersect_capsule(o, d, 0.6, 0.7);
+  };
+  const Seen seen = check(8, intersect, [&](const Vec& p) { return to_capsule(p, 0.6, 0.7); });
+  CHECK(seen.hits > 1000);
+  CHECK(seen.misses > 100);
+}
+
 TEST_CASE("rays meet a gate where the distance to its bars is zero", "[shapes]") {
   const Vec half{0.3, 1.4, 1.2};
   const auto intersect = [&](const Vec& o, const Vec& d) {
@@ -152,7 +164,12 @@ TEST_CASE("rays along the axes hit shapes at known points", "[shapes]") {
       const auto cylinder = pw::intersect_cylinder(origin, direction, 0.5, 2.0);
       CHECK(cylinder.distance == Approx(axis == 2 ? 3.0 : 4.5));
       CHECK(cylinder.normal[axis] == Approx(-sign));
+      const auto capsule = pw::intersect_capsule(origin, direction, 0.5, 1.5);
+      CHECK(capsule.distance == Approx(axis == 2 ? 3.0 : 4.5));
+      CHECK(capsule.normal[axis] == Approx(-sign));
       // from the centre outwards
+      CHECK(pw::intersect_capsule(Vec{}, direction, 0.5, 1.5).distance ==
+            Approx(axis == 2 ? 2.0 : 0.5));
       CHECK(pw::intersect_box(Vec{}, direction, half).distance == Approx(half[axis]));
       CHECK(pw::intersect_cylinder(Vec{}, direction, 0.5, 2.0).distance ==
             Approx(axis == 2 ? 2.0 : 0.5));

@@ -1,6 +1,7 @@
 """Each numbered equation is on one page, in a header that the page links, and in notation.md.
 
-Numbers are (1) to (26) as in Guerra et al., and (O1) and up for the outer loops.
+Numbers are (1) to (26) as in Guerra et al., (O1) and up for the outer loops, and (E1) and up for the
+filter, which are defined on its page.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 HEADERS = ROOT / "include" / "propwash"
-NUMBER = re.compile(r"\((O?\d+)\)(?:(?: to |–)\((O?\d+)\))?")
+NUMBER = re.compile(r"\(([OE]?\d+)\)(?:(?: to |–)\(([OE]?\d+)\))?")
 
 pytestmark = pytest.mark.skipif(not (DOCS / "conf.py").exists(), reason="docs are missing")
 
@@ -22,9 +23,9 @@ def numbers(text: str) -> set[str]:
     """The equation numbers in a text, including all of ranges such as "(O1) to (O4)"."""
     found = set()
     for first, last in NUMBER.findall(text):
-        prefix = "O" if first.startswith("O") else ""
-        start = int(first.lstrip("O"))
-        stop = int((last or first).lstrip("O"))
+        prefix = first.rstrip("0123456789")
+        start = int(first[len(prefix) :])
+        stop = int((last or first)[len(prefix) :])
         found |= {f"{prefix}{i}" for i in range(start, stop + 1)}
     return found
 
@@ -74,6 +75,15 @@ def test_equations_of_the_outer_loops_are_complete() -> None:
             assert number in pages, f"({number}) of {header.name} is on no page"
         for page in re.findall(r"docs/[\w/.-]+\.md", text):
             assert (ROOT / page).exists(), f"{header.name} names {page}"
+
+
+def test_equations_of_the_filter_are_complete() -> None:
+    page = DOCS / "estimate.md"
+    tagged = re.findall(r"\\tag\{(E\d+)\}", page.read_text(encoding="utf-8"))
+    assert tagged == [f"E{number}" for number in range(1, 18)]
+    headers = [path for path in linked(page) if HEADERS in path.parents]
+    used = numbers("\n".join(path.read_text(encoding="utf-8") for path in headers))
+    assert {number for number in used if number.startswith("E")} == set(tagged)
 
 
 def test_the_notation_names_every_equation() -> None:

@@ -277,6 +277,12 @@ BAD: list[tuple[type[Exception], str, Callable[[ErrorStateFilter], Any]]] = [
     (ValueError, "dt", lambda f: f.propagate([0, 0, 0], [0, 0, G], 0.0)),
     (ValueError, "dt", lambda f: f.propagate([0, 0, 0], [0, 0, G], -DT)),
     (ValueError, "dt", lambda f: f.propagate([0, 0, 0], [0, 0, G], 1e-9)),
+    (ValueError, "dt", lambda f: f.propagate([0, 0, 0], [0, 0, G], 1e9)),
+    (
+        ValueError,
+        "at most 1e6",
+        lambda f: f.propagate([[0, 0, 0], [0, 0, 1e300]], [[0, 0, G]] * 2, DT),
+    ),
     (ValueError, "last IMU", lambda f: f.update_range(1.0, time=1.0)),
     (ValueError, "order of their times", lambda f: f.update_range(1.0, time=0.0)),
     (ValueError, "time", lambda f: f.update_range(1.0, time=float("nan"))),

@@ -28,6 +28,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"image flight\.png"],
     ),
     (
+        "avoid_person.py",
+        ["--encounters", "3", "--out", "plot.png"],
+        [r"no avoidance +3 +3 ", r"\navoidance +3 +0 ", r"plot plot\.png"],
+    ),
+    (
         "custom_task.py",
         ["--envs", "8", "--steps", "50"],
         ["bit for bit", "targets reached"],
@@ -71,7 +76,7 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         pytest.importorskip("PIL")
     if name == "jax_gradients.py" and importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
-    if name == "stereo_depth.py":
+    if name in ("stereo_depth.py", "avoid_person.py"):
         pytest.importorskip("matplotlib")
     ran = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],

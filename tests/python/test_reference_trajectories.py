@@ -338,3 +338,28 @@ def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
 def test_invalid_closed_forms_are_refused(make: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+def test_a_path_continues_from_a_moving_state() -> None:
+    whole = tj.minimum_snap([(0, 0, 1), (4, 1, 1), (9, 0, 2)], duration=5.0)
+    row = whole.sample([1.7])
+    names = ("velocity", "acceleration", "jerk", "snap")
+    start = np.concatenate([getattr(row, name) for name in names])
+    for known in range(1, 5):
+        waypoints = [row.position[0], (6, -1, 1.5), (9, 0, 2)]
+        path = tj.minimum_snap(waypoints, start=start[:known], times=[1.5, 1.8])
+        again = path.sample([0.0, 1.5, 3.3])
+        np.testing.assert_allclose(again.position, waypoints, atol=1e-9)
+        for name in names[:known]:
+            expected = getattr(row, name)[0]
+            np.testing.assert_allclose(getattr(again, name)[0], expected, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(again.velocity[-1], 0.0, atol=1e-9)
+    costs = [
+        tj.minimum_snap(waypoints, start=start[:known], times=[1.5, 1.8]).snap_cost
+        for known in range(1, 5)
+    ]
+    assert costs == sorted(costs)  # each known derivative removes freedom
+    with pytest.raises(ValueError, match="start: expected None for a closed path"):
+        tj.minimum_snap([(0, 0, 1), (4, 1, 1), (9, 0, 2)], closed=True, start=start)
+    with pytest.raises(ValueError, match="start: expected 1 to 4 derivatives"):
+        tj.minimum_snap(waypoints, start=np.zeros((5, 3)))

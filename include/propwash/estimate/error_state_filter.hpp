@@ -10,12 +10,11 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "propwash/estimate/error_covariance.hpp"
+#include "propwash/estimate/filter_types.hpp"
 #include "propwash/estimate/observations.hpp"
 #include "propwash/estimate/reading_history.hpp"
 #include "propwash/estimate/strapdown.hpp"
@@ -26,51 +25,6 @@
 
 namespace propwash {
 
-/// Position, velocity and attitude of a body: of its centre of mass, with body rates.
-template <class T>
-struct EstimatedMotion {
-  Vec3<T> position_W{};                ///< m
-  Vec3<T> velocity_W{};                ///< m/s
-  Quat<T> q_WB = Quat<T>::identity();  ///< unit
-};
-
-/// Standard deviations of the start; those of the biases are parameters of the IMU.
-template <class P>
-struct StartDeviations {
-  Vec3<P> position{P(0.01), P(0.01), P(0.01)};  ///< m, world axes
-  Vec3<P> velocity{P(0.01), P(0.01), P(0.01)};  ///< m/s, world axes
-  Vec3<P> attitude{P(0.01), P(0.01), P(0.01)};  ///< rad, body axes
-};
-
-/// Options of a filter.
-struct FilterOptions {
-  Vec3<double> gravity_W{0.0, 0.0, -9.81};  ///< m/s^2
-  double time = 0.0;                        ///< s, of the start
-  std::size_t history = 256;  ///< IMU readings kept, so that late measurements can be used
-  double rejection = 1e-6;    ///< probability that a valid measurement is rejected
-};
-
-/// An identified beacon in an image.
-template <class T>
-struct BeaconSighting {
-  std::size_t gate = 0;  ///< index of the gate
-  int corner = 0;        ///< 0 upper left, 1 upper right, 2 lower right, 3 lower left
-  T u{};                 ///< pixels
-  T v{};                 ///< pixels
-};
-
-namespace detail {
-/// The number that a chi-square variable of one degree of freedom exceeds with `probability`.
-inline double chi_square_bound(double probability) {
-  double low = 0.0, high = 38.0;  // of a standard normal
-  for (int i = 0; i < 80; ++i) {
-    const double middle = 0.5 * (low + high);
-    (std::erfc(middle * std::sqrt(0.5)) > probability ? low : high) = middle;
-  }
-  return low * low;
-}
-}  // namespace detail
-
 /// The filter. Measurements may be late, up to the IMU readings kept, but their times must not
 /// decrease: mean and covariance are those of the last measurement, from which the present motion
 /// is integrated. After construction nothing allocates. A call that throws changes nothing.
@@ -78,7 +32,7 @@ template <class T = double>
 class ErrorStateFilter {
  public:
   /// s; times that differ by less are equal.
-  static constexpr double time_tolerance = 1e-6;
+  static constexpr double time_tolerance = detail::time_tolerance;
   /// Passes over the beacons of an image, at most.
   static constexpr int max_iterations = 6;
   /// m, a beacon that is expected nearer along the optical axis is not used.
@@ -101,7 +55,7 @@ class ErrorStateFilter {
         first_(covariance_.padded()),
         second_(covariance_.padded()) {
     validate(imu);
-    check(start, deviations, gates, options);
+    detail::check_filter(start, deviations, gates, options);
     model_ = make_strapdown_model<T>(imu, options.gravity_W);
     beacon_bound_ = T(-2.0 * std::log(options.rejection));
     range_bound_ = T(detail::chi_square_bound(options.rejection));
@@ -123,14 +77,10 @@ class ErrorStateFilter {
 
   /// (E2) to (E4): adds an IMU reading (rad/s and m/s^2, sensor axes), taken at the end of a step
   /// of dt [s].
-  /// @throws std::invalid_argument for numbers that are not finite and dt <= 0.
+  /// @throws std::invalid_argument for numbers that are not finite or above 1e6, and for dt that is
+  /// not between time_tolerance and 10 s.
   void propagate(const Vec3<T>& gyroscope_S, const Vec3<T>& accelerometer_S, double dt) {
-    if (!is_finite(gyroscope_S) || !is_finite(accelerometer_S)) {
-      refuse("reading: expected finite numbers; leave out readings that are not");
-    }
-    if (!is_finite(dt) || !(dt > time_tolerance)) {
-      refuse("dt = " + std::to_string(dt) + ": expected a finite number > 1e-6 [s]");
-    }
+    detail::check_reading(cast<double>(gyroscope_S), cast<double>(accelerometer_S), dt);
     const ImuReading<T> reading{accelerometer_S, gyroscope_S, time() + dt};
     if (history_.is_empty()) history_.set_first(reading);
     if (history_.is_full()) absorb();
@@ -145,7 +95,7 @@ class ErrorStateFilter {
   /// @throws std::invalid_argument for invalid arguments.
   std::size_t update_beacons(Span<const BeaconSighting<T>> sightings, const Camera<T>& camera,
                              T deviation, double time, bool* accepted) {
-    check_beacons(sightings, camera, deviation);
+    detail::check_beacons<T>(sightings, camera, deviation, gates());
     check_time(time);
     advance(time);
     covariance_.complete();
@@ -171,7 +121,7 @@ class ErrorStateFilter {
                     double time) {
     if (!is_finite(range) || !is_finite(variance) || !(variance > T(0)) || !is_finite(position_B) ||
         !is_finite(direction_B) || !(abs(squared_norm(direction_B) - T(1)) < T(1e-3))) {
-      refuse("range: expected finite numbers, variance > 0 and a unit vector as direction");
+      detail::refuse("range: expected finite numbers, variance > 0 and a unit vector as direction");
     }
     check_time(time);
     advance(time);
@@ -208,35 +158,6 @@ class ErrorStateFilter {
   }
 
  private:
-  [[noreturn]] static void refuse(const std::string& message) {
-    PROPWASH_THROW(std::invalid_argument(message));
-  }
-  static bool is_deviation(const Vec3<double>& v) {
-    return is_finite(v) && v.x >= 0.0 && v.y >= 0.0 && v.z >= 0.0;
-  }
-  static void check(const EstimatedMotion<double>& start, const StartDeviations<double>& deviations,
-                    const std::vector<GatePrior<double>>& gates, const FilterOptions& options) {
-    if (!is_finite(start.position_W) || !is_finite(start.velocity_W) || !is_finite(start.q_WB) ||
-        !(abs(squared_norm(start.q_WB) - 1.0) < 1e-3)) {
-      refuse("start: expected finite numbers and a unit quaternion");
-    }
-    if (!is_deviation(deviations.position) || !is_deviation(deviations.velocity) ||
-        !is_deviation(deviations.attitude)) {
-      refuse("deviations: expected finite numbers >= 0");
-    }
-    for (const auto& gate : gates) {
-      bool is_valid = is_finite(gate.position_W) && is_deviation(gate.deviation);
-      for (const auto& corner_W : gate.corners_W) is_valid = is_valid && is_finite(corner_W);
-      if (!is_valid) refuse("gates: expected finite numbers and deviations >= 0");
-    }
-    if (!is_finite(options.gravity_W) || !is_finite(options.time)) {
-      refuse("gravity and time: expected finite numbers");
-    }
-    if (options.history < 1) refuse("history: expected at least 1 reading");
-    if (!is_within(options.rejection, 1e-300, 0.5)) {
-      refuse("rejection: expected a probability from 1e-300 to 0.5");
-    }
-  }
   void set_initial(const ImuParameters<double>& imu, const StartDeviations<double>& deviations) {
     const auto put = [&](std::size_t first, const Vec3<double>& deviation) {
       covariance_.set_variances(first, cast<T>(cwise_product(deviation, deviation)));
@@ -252,35 +173,17 @@ class ErrorStateFilter {
     }
   }
 
-  void check_beacons(Span<const BeaconSighting<T>> sightings, const Camera<T>& camera,
-                     T deviation) const {
-    if (!is_finite(camera.focal) || !(camera.focal > T(0)) || !is_finite(camera.width) ||
-        !is_finite(camera.height) || !is_finite(camera.position) || !is_finite(camera.attitude)) {
-      refuse("camera: expected finite numbers and a focal length > 0 [pixels]");
-    }
-    if (!is_finite(deviation) || !(deviation * deviation > T(0))) {
-      refuse("deviation: expected a finite number > 0 [pixels]");
-    }
-    for (const auto& seen : sightings) {
-      if (seen.gate >= gates() || seen.corner < 0 || seen.corner > 3) {
-        refuse("sighting: expected a gate from 0 to " + std::to_string(gates()) +
-               " (excluded) and a corner from 0 to 3, got gate " + std::to_string(seen.gate) +
-               ", corner " + std::to_string(seen.corner));
-      }
-      if (!is_finite(seen.u) || !is_finite(seen.v)) {
-        refuse("sighting: expected finite pixels; leave out beacons that are not visible");
-      }
-    }
-  }
   void check_time(double time) const {
     if (!is_finite(time) || time > this->time() + time_tolerance) {
-      refuse("time = " + std::to_string(time) + " s: expected at most the time of the last IMU " +
-             "reading, " + std::to_string(this->time()) + " s; propagate() first");
+      detail::refuse("time = " + std::to_string(time) +
+                     " s: expected at most the time of the last IMU " + "reading, " +
+                     std::to_string(this->time()) + " s; propagate() first");
     }
     if (time < update_time_ - time_tolerance) {
-      refuse("time = " + std::to_string(time) + " s: expected at least that of the last " +
-             "measurement or of the oldest IMU reading kept, " + std::to_string(update_time_) +
-             " s; pass measurements in the order of their times");
+      detail::refuse("time = " + std::to_string(time) + " s: expected at least that of the last " +
+                     "measurement or of the oldest IMU reading kept, " +
+                     std::to_string(update_time_) +
+                     " s; pass measurements in the order of their times");
     }
   }
 
@@ -366,7 +269,7 @@ class ErrorStateFilter {
     const T ru = seen.u - h.pixel.u - change(h.u, seen.gate);
     const T rv = seen.v - h.pixel.v - change(h.v, seen.gate);
     // the Cholesky factor of the covariance of the residual: [p 0; q r]
-    const T p = sqrt(covariance_.dot_row(h.u, seen.gate, first_.data()) + variance);
+    const T p = sqrt(max(covariance_.dot_row(h.u, seen.gate, first_.data()), T(0)) + variance);
     const T q = covariance_.dot_row(h.v, seen.gate, first_.data()) / p;
     const T r =
         sqrt(max(covariance_.dot_row(h.v, seen.gate, second_.data()) + variance - q * q, variance));
@@ -388,7 +291,7 @@ class ErrorStateFilter {
     if (!(h.descent > T(0.05)) || !(h.range > T(0))) return false;
     covariance_.product(h.row, gates(), first_.data());
     const T residual = range - h.range;
-    const T p = sqrt(covariance_.dot_row(h.row, gates(), first_.data()) + variance);
+    const T p = sqrt(max(covariance_.dot_row(h.row, gates(), first_.data()), T(0)) + variance);
     const T y = residual / p;
     if (!is_finite(y) || y * y > range_bound_) return false;
     for (std::size_t i = 0; i < first_.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
 #include "propwash/world/camera.hpp"
+#include "propwash/world/distortion.hpp"
 #include "propwash/world/shapes.hpp"
 
 namespace propwash {
@@ -86,23 +87,29 @@ PROPWASH_FN BeaconPrediction<T> predict_beacon(const StrapdownModel<P>& model,
                                                const GatePrior<P>& gate,
                                                const GateOffset<T>& offset, int corner) {
   const T zero(constant<T>(0));
+  const auto half = constant<P>(0.5);
   const Vec3<T> marker_W = marker_position(gate, offset, corner);
   const Vec3<T> from_sensor_B = rotate_inverse(x.q_WB, marker_W - x.position_W);
   const Vec3<T> point_C = marker_in_camera(model, x, camera, marker_W);
-  const T scale = T(camera.focal) / point_C.x;
-  const T slope = scale / point_C.x;
+  const T per_depth = T(constant<T>(1)) / point_C.x;
+  const T across = -point_C.y * per_depth, down = -point_C.z * per_depth;
+  const auto image = distort(camera.lens, across, down);
   // the marker turns about the vertical through the centre of its gate
   const Vec3<T> swing_W{gate.position_W.y + offset.y - marker_W.y,
                         marker_W.x - offset.x - gate.position_W.x, zero};
-  const auto row = [&](const Vec3<T>& of_point_C) PROPWASH_LAMBDA {
+  const auto row = [&](const T& of_across, const T& of_down) PROPWASH_LAMBDA {
+    const T fx = of_across * camera.focal * per_depth, fy = of_down * camera.focal * per_depth;
+    const Vec3<T> of_point_C{-(fx * across + fy * down), -fx, -fy};
     const Vec3<T> of_point_B = rotate(camera.attitude, of_point_C);
     const Vec3<T> of_point_W = rotate(x.q_WB, of_point_B);
     return ObservationRow<T>{cross(of_point_B, from_sensor_B),
                              -of_point_W,
                              {of_point_W.x, of_point_W.y, dot(of_point_W, swing_W)}};
   };
-  return {project(camera, point_C), row({point_C.y * slope, -scale, zero}),
-          row({point_C.z * slope, zero, -scale})};
+  return {{image.x * camera.focal + camera.width * half,
+           image.y * camera.focal + camera.height * half, point_C.x},
+          row(image.xx, image.xy),
+          row(image.xy, image.yy)};
 }
 
 /// The distance to the ground along a ray, with its derivatives.

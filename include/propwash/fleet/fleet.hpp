@@ -57,13 +57,17 @@ class Fleet {
   void step(const FleetRotorSpeeds<T>& command, int substeps = 1, ExecutorRef executor = {});
   /// The same for commands to the outer loops. A loop runs in each step whose number is a multiple
   /// of outer_loops().interval, and in the first step after a change of loop; its output is held in
-  /// between. It uses the true state except for the body rates, which are the rate controller's
-  /// filtered ones, and the parameters of vehicle() except for each vehicle's own weight. The first
-  /// such command allocates.
-  void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetPositionCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetTrajectoryCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
+  /// between. It uses the `estimate`, by default the true state, held during the call, except for
+  /// the body rates, which are the rate controller's filtered ones, and the parameters of vehicle()
+  /// except for each vehicle's own weight. The first such command allocates.
+  void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {},
+            const FleetMotionEstimate<T>& estimate = {});
+  void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
+            const FleetMotionEstimate<T>& estimate = {});
+  void step(const FleetPositionCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
+            const FleetMotionEstimate<T>& estimate = {});
+  void step(const FleetTrajectoryCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
+            const FleetMotionEstimate<T>& estimate = {});
 
   /// Attaches a sampler until detach(). Calls of step() are split at its samples, with
   /// bit-identical results. The fleet stores a pointer; a copy of the fleet has no samplers.
@@ -186,7 +190,8 @@ class Fleet {
   void prepare_outer(const OuterLoopParameters& parameters);
   void begin_outer(OuterLoop loop);
   void restart_outer(std::size_t vehicle);
-  void step_outer(const detail::OuterRows<T>& command, int substeps, ExecutorRef executor);
+  void step_outer(const detail::OuterRows<T>& command, const FleetMotionEstimate<T>& estimate,
+                  int substeps, ExecutorRef executor);
   detail::FleetSnapshotHeader header() const;
   bool has_reduced_rotors() const;
   std::size_t snapshot_bytes(int outer_loop) const;

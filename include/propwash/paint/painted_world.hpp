@@ -28,11 +28,6 @@ inline Placement placement(const Pose& pose) {
   return {cast<float>(pose.position_W), cast<float>(to_matrix(pose.attitude_WS))};
 }
 
-/// The world pose of a part of a body.
-inline Pose composed(const Pose& body, const Pose& part) {
-  return {to_world(body, part.position_W), normalized(body.attitude_WS * part.attitude_WS)};
-}
-
 /// In instance images, item i of the scene has number i + 1, and the bodies follow.
 class PaintedWorld {
  public:
@@ -91,21 +86,17 @@ class PaintedWorld {
                                            std::to_string(bodies_.size()) + " bodies, got " +
                                            std::to_string(now.size())));
     }
-    Scene scene;
-    std::size_t at = still_items_;
+    std::vector<PlacedItem> placed;
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       for (const auto& part : bodies_[i].parts) {
-        SceneItem item = part;
-        item.name = std::to_string(at);  // unique, unlike the names of bodies' parts
-        item.pose = composed(now[i], part.pose);
-        items_[at].now = placement(item.pose);
-        items_[at].before = placement(composed(before[i], part.pose));
-        scene.add(std::move(item));
-        ++at;
+        auto& item = items_[still_items_ + placed.size()];
+        item.now = placement(composed(now[i], part.pose));
+        item.before = placement(composed(before[i], part.pose));
+        placed.push_back({&part, now[i], static_cast<std::int32_t>(placed.size())});
       }
     }
-    moving_ = SceneIndex<float>(scene);
-    exact_ = SceneIndex<double>(scene);
+    moving_ = SceneIndex<float>(placed);
+    exact_ = SceneIndex<double>(placed);
   }
 
   /// All items: static ones first, then those of moving bodies.

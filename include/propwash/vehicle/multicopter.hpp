@@ -108,13 +108,16 @@ class Multicopter {
 
   /// The same for an AttitudeThrust, VelocityCommand, PositionCommand or TrajectoryCommand of
   /// scalar type T. An outer loop is updated when steps() is a multiple of outer_loops().interval
-  /// and when the loop changes; its output is held between updates. It uses the true state, except
-  /// that body rates are measured.
+  /// and when the loop changes; its output is held between updates. It uses position, velocity and
+  /// attitude of `estimate`, by default the true ones; body rates are always measured, those of the
+  /// estimate are ignored.
   template <class Command>
-  auto step(const Command& command, double dt) -> decltype(void(outer_command(command))) {
-    step(outer_command(command), dt);
+  auto step(const Command& command, double dt, const MotionEstimate<T>* estimate = nullptr)
+      -> decltype(void(outer_command(command))) {
+    step(outer_command(command), dt, estimate);
   }
-  void step(const OuterLoopCommand<T>& command, double dt);
+  void step(const OuterLoopCommand<T>& command, double dt,
+            const MotionEstimate<T>* estimate = nullptr);
   /// Gains and limits of the outer loops. Until they are set: outer_loops_for(parameters(), dt of
   /// the last step).
   OuterLoopParameters outer_loops() const {
@@ -279,7 +282,7 @@ class Multicopter {
   }
   void advance(const SmallArray<T, N>& command);
   void prepare_outer();
-  void update_outer(const OuterLoopCommand<T>& command);
+  void update_outer(const OuterLoopCommand<T>& command, const MotionEstimate<T>* estimate);
   template <class Held, class Shape>
   void integrate(const MulticopterModel<T, N, Shape>& model);
   void draw_noise();

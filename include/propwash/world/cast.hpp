@@ -26,15 +26,16 @@ template <class W>
 struct Tracer {
   using T = value_type_t<W>;
 
-  const SceneView<T>& scene;
+  const SceneView<T>* part;  ///< of the scene
+  const std::int32_t ignored;
   Vec3<W> origin, direction, inverse;
   W limit;  ///< m, of the nearest crossing so far
   W id;
   Vec3<W> normal;
 
-  PROPWASH_FN Tracer(const SceneView<T>& scene_, const Vec3<W>& origin_W,
-                     const Vec3<W>& direction_W, const W& max_range)
-      : scene(scene_), origin(origin_W), direction(direction_W) {
+  PROPWASH_FN Tracer(const SceneView<T>& scene, const Vec3<W>& origin_W, const Vec3<W>& direction_W,
+                     const W& max_range)
+      : part(&scene), ignored(scene.ignored), origin(origin_W), direction(direction_W) {
     inverse = safe_inverse(direction);
     // checks all six numbers at once: the sum is finite only if all of them are
     const W sum = abs(origin.x) + abs(origin.y) + abs(origin.z) + abs(direction.x) +
@@ -53,8 +54,8 @@ struct Tracer {
               select(nearer, met.normal.z, normal.z)};
   }
   PROPWASH_FN void planes() {
-    for (std::int32_t i = 0; i < scene.plane_count; ++i) {
-      const auto& plane = scene.planes[i];
+    for (std::int32_t i = 0; i < part->plane_count; ++i) {
+      const auto& plane = part->planes[i];
       record(intersect_plane(origin, direction, plane.point_W, plane.normal_W), plane.id);
     }
   }
@@ -83,6 +84,8 @@ struct Tracer {
       met = intersect_box(origin_S, direction_S, solid.half);
     } else if (solid.kind == SolidKind::cylinder) {
       met = intersect_cylinder(origin_S, direction_S, solid.half.x, solid.half.z);
+    } else if (solid.kind == SolidKind::capsule) {
+      met = intersect_capsule(origin_S, direction_S, solid.half.x, solid.half.z);
     } else {
       met = intersect_gate(origin_S, direction_S, solid.half, solid.opening_y, solid.opening_z);
     }
@@ -91,11 +94,13 @@ struct Tracer {
   }
   PROPWASH_FN void meet(const SceneNode<T>& leaf) {
     for (std::int32_t i = 0; i < leaf.count; ++i) {
-      const std::int32_t reference = scene.references[leaf.next + i];
+      const std::int32_t reference = part->references[leaf.next + i];
       if (reference >= 0) {
-        meet(scene.solids[reference]);
+        const auto& solid = part->solids[reference];
+        if (solid.id != ignored) meet(solid);
       } else {
-        const auto& flat = scene.triangles[-1 - reference];
+        const auto& flat = part->triangles[-1 - reference];
+        if (flat.id == ignored) continue;
         record(intersect_triangle(origin, direction, flat.corners_W, flat.normal_W), flat.id);
       }
     }
@@ -103,14 +108,14 @@ struct Tracer {
   /// Traverses the tree, nearer children first, until done() is true after a leaf.
   template <class Done>
   PROPWASH_FN void bodies(const Done& done) {
-    if (scene.node_count == 0) return;
+    if (part->node_count == 0) return;
     const bool backwards[3] = {first_lane(direction.x) < T(0), first_lane(direction.y) < T(0),
                                first_lane(direction.z) < T(0)};
     std::int32_t stack[max_scene_depth];
     int count = 0;
     std::int32_t at = 0;
     for (;;) {
-      const auto& node = scene.nodes[at];
+      const auto& node = part->nodes[at];
       if (any(reaches(node))) {
         if (node.count == 0) {
           const bool second_first = backwards[node.axis];
@@ -125,6 +130,17 @@ struct Tracer {
       at = stack[--count];
     }
   }
+  /// All parts of the scene, until done() is true.
+  template <class Done>
+  PROPWASH_FN void trace(const Done& done) {
+    for (;;) {
+      planes();
+      if (done()) return;
+      bodies(done);
+      part = part->next;
+      if (part == nullptr || done()) return;
+    }
+  }
 };
 
 }  // namespace detail
@@ -135,8 +151,7 @@ template <class W>
 PROPWASH_FN PackHit<W> cast(const SceneView<value_type_t<W>>& scene, const Vec3<W>& origin_W,
                             const Vec3<W>& direction_W, const W& max_range) {
   detail::Tracer<W> rays(scene, origin_W, direction_W, max_range);
-  rays.planes();
-  rays.bodies([]() PROPWASH_LAMBDA { return false; });
+  rays.trace([]() PROPWASH_LAMBDA { return false; });
   const auto met = rays.id > W(constant<W>(-0.5));
   return {select(met, rays.limit, detail::infinite<W>()), rays.id, rays.normal};
 }
@@ -152,8 +167,7 @@ PROPWASH_FN auto meets_any(const SceneView<value_type_t<W>>& scene, const Vec3<W
     rays.limit = select(met, W(constant<W>(-1)), rays.limit);
     return !any(rays.limit > detail::zero<W>());
   };
-  rays.planes();
-  if (!stop()) rays.bodies(stop);
+  rays.trace(stop);
   return rays.id > W(constant<W>(-0.5));
 }
 

@@ -114,6 +114,10 @@ struct MovingSphere {
         return along(start_S, motion_S, [&](const Vec3<double>& p) {
           return squared_distance_to_cylinder(p, half.x, half.z);
         });
+      case SolidKind::capsule:
+        return along(start_S, motion_S, [&](const Vec3<double>& p) {
+          return squared_distance_to_capsule(p, half.x, half.z);
+        });
       case SolidKind::gate:
         break;
     }
@@ -167,6 +171,8 @@ struct BoxBody {
                    box_S.half) < solid.half.x * solid.half.x;
       case SolidKind::cylinder:
         return box_overlaps_cylinder(box_S, solid.half.x, solid.half.z);
+      case SolidKind::capsule:
+        return overlaps_capsule(box_S, solid.half.x, solid.half.z);
       case SolidKind::gate:
         break;
     }
@@ -177,12 +183,24 @@ struct BoxBody {
     }
     return false;
   }
+
+ private:
+  /// Whether a capsule's segment is closer than its radius: the segment is the path of a sphere.
+  static bool overlaps_capsule(const OrientedBox& box_S, double radius, double half_length) {
+    const Vec3<double> z{box_S.axes_F[0].z, box_S.axes_F[1].z, box_S.axes_F[2].z};
+    const Vec3<double> middle{-dot(box_S.axes_F[0], box_S.centre_F),
+                              -dot(box_S.axes_F[1], box_S.centre_F),
+                              -dot(box_S.axes_F[2], box_S.centre_F)};
+    const MovingSphere end{middle - z * half_length, z * (2.0 * half_length), radius};
+    const Solid<double> box{Mat3<double>::identity(), {}, box_S.half, 0.0, 0.0, SolidKind::box, 0};
+    return end.contact(box) <= 1.0;
+  }
 };
 
-/// Calls visit(x) for all planes, and for the solids and triangles of the leaves that meet the box
-/// from `lower` to `upper`.
+/// Calls visit(x) for all planes of one part of a scene, and for the solids and triangles of the
+/// leaves that meet the box from `lower` to `upper`.
 template <class Visit>
-void visit_near(const SceneView<double>& scene, const Vec3<double>& lower,
+void visit_part(const SceneView<double>& scene, const Vec3<double>& lower,
                 const Vec3<double>& upper, const Visit& visit) {
   for (std::int32_t i = 0; i < scene.plane_count; ++i) visit(scene.planes[i]);
   if (scene.node_count == 0) return;
@@ -212,6 +230,17 @@ void visit_near(const SceneView<double>& scene, const Vec3<double>& lower,
   }
 }
 
+/// Calls visit(x) for the same shapes of all parts, except those of the ignored item.
+template <class Visit>
+void visit_near(const SceneView<double>& scene, const Vec3<double>& lower,
+                const Vec3<double>& upper, const Visit& visit) {
+  for (const auto* part = &scene; part != nullptr; part = part->next) {
+    visit_part(*part, lower, upper, [&](const auto& shape) {
+      if (shape.id != scene.ignored) visit(shape);
+    });
+  }
+}
+
 /// m, from a point to a node's box; 0 inside.
 inline double distance_to(const SceneNode<double>& node, const Vec3<double>& point_W) {
   Vec3<double> apart{};
@@ -221,12 +250,9 @@ inline double distance_to(const SceneNode<double>& node, const Vec3<double>& poi
   return norm(apart);
 }
 
-}  // namespace detail
-
-/// m, a lower bound of the distance from a point to the scene: the distance to planes and to the
-/// bounding boxes of all else. 0 or less inside them, infinity in an empty scene.
-inline double clearance(const SceneView<double>& scene, const Vec3<double>& point_W) {
-  double nearest = std::numeric_limits<double>::infinity();
+/// The smaller of `nearest` and the clearance of one part of a scene.
+inline double clearance_of_part(const SceneView<double>& scene, const Vec3<double>& point_W,
+                                double nearest) {
   for (std::int32_t i = 0; i < scene.plane_count; ++i) {
     const auto& plane = scene.planes[i];
     nearest = std::min(nearest, dot(point_W - plane.point_W, plane.normal_W));
@@ -237,7 +263,7 @@ inline double clearance(const SceneView<double>& scene, const Vec3<double>& poin
   while (count > 0) {
     const std::int32_t at = stack[--count];
     const auto& node = scene.nodes[at];
-    const double apart = detail::distance_to(node, point_W);
+    const double apart = distance_to(node, point_W);
     if (!(apart < nearest)) continue;
     if (node.count > 0) {
       nearest = apart;
@@ -245,6 +271,18 @@ inline double clearance(const SceneView<double>& scene, const Vec3<double>& poin
       stack[count++] = node.next;
       stack[count++] = at + 1;
     }
+  }
+  return nearest;
+}
+
+}  // namespace detail
+
+/// m, a lower bound of the distance from a point to the scene: the distance to planes and to the
+/// bounding boxes of all else. 0 or less inside them, infinity in an empty scene.
+inline double clearance(const SceneView<double>& scene, const Vec3<double>& point_W) {
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const auto* part = &scene; part != nullptr; part = part->next) {
+    nearest = detail::clearance_of_part(*part, point_W, nearest);
   }
   return nearest;
 }

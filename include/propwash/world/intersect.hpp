@@ -159,6 +159,47 @@ PROPWASH_FN Crossing<W> intersect_sphere(const Vec3<W>& origin_S, const Vec3<W>&
   return {select(square > zero<W>(), t, infinite<W>()), against(n, direction_S)};
 }
 
+/// The points within `radius` of the segment from -half_length to half_length along z.
+template <class W, class P>
+PROPWASH_FN Crossing<W> intersect_capsule(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
+                                          const P& radius, const P& half_length) {
+  using namespace detail;
+  const W o = zero<W>(), far = infinite<W>();
+  const auto& d = direction_S;
+  // Relative to the ray's point nearest to the centre, to avoid the difference of large squares.
+  // A convex body: the ray's part in it is from the first entry to the last exit of its pieces.
+  const W middle = -dot(origin_S, d);
+  const Vec3<W> p = origin_S + d * middle;
+  Interval<W> inside{far, -far};
+  const auto include = [&](const Interval<W>& part, const auto& is_met) PROPWASH_LAMBDA {
+    inside = {select(is_met, min(inside.enter, part.enter), inside.enter),
+              select(is_met, max(inside.leave, part.leave), inside.leave)};
+  };
+  const P ends[2] = {-half_length, half_length};
+  for (const P& end : ends) {
+    const W along = d.z * end;
+    const Vec3<W> from{p.x + d.x * along, p.y + d.y * along, p.z + d.z * along - end};
+    const W square = W(radius * radius) - squared_norm(from);
+    const W reach = sqrt(max(square, o));
+    include({along - reach, along + reach}, square > o);
+  }
+  const W across = d.x * d.x + d.y * d.y;
+  const auto slanted = across > W(constant<W>(1e-14));
+  const W inverse = W(constant<W>(1)) / max(across, W(constant<W>(1e-14)));
+  const W moment = p.x * d.y - p.y * d.x;
+  const W square = W(radius * radius) * across - moment * moment;
+  const W nearest = -(p.x * d.x + p.y * d.y) * inverse;
+  const W reach = sqrt(max(square, o)) * inverse;
+  const auto side = overlap(Interval<W>{nearest - reach, nearest + reach},
+                            slab(p.z, safe_inverse(d.z), half_length));
+  // a ray along the axis is in the ends whenever it is in the side
+  include(side, both(both(square > o, slanted), side.enter < side.leave));
+  const W t = first_end(Interval<W>{inside.enter + middle, inside.leave + middle});
+  const Vec3<W> at = p + d * select(t < far, t - middle, o);
+  const Vec3<W> n{at.x, at.y, at.z - max(min(at.z, W(half_length)), -W(half_length))};
+  return {t, against(n * (W(constant<W>(1)) / norm(n)), d)};
+}
+
 /// A capped cylinder about z.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_cylinder(const Vec3<W>& origin_S, const Vec3<W>& direction_S,

@@ -58,6 +58,14 @@ double squared_distance_to_segment(const V& point, const V& a, const V& b) {
   return squared_norm(point - a - line * std::min(std::max(at, 0.0), 1.0));
 }
 
+/// Squared distance from a point to a capsule about z.
+inline double squared_distance_to_capsule(const Vec3<double>& point, double radius,
+                                          double half_length) {
+  const double along = std::max(std::abs(point.z) - half_length, 0.0);
+  const double off = std::max(norm(make_vec3(point.x, point.y, along)) - radius, 0.0);
+  return off * off;
+}
+
 /// Squared distance from a point to a triangle.
 inline double squared_distance_to_triangle(const Vec3<double>& point,
                                            const Vec3<double> (&corners)[3],

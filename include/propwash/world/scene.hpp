@@ -52,6 +52,10 @@ class ItemCheck {
     positive("radius", cylinder.radius);
     positive("height", cylinder.height);
   }
+  void operator()(const Capsule& capsule) const {
+    positive("radius", capsule.radius);
+    positive("length", capsule.length);
+  }
   void operator()(const Gate& gate) const {
     positive("width", gate.width);
     positive("height", gate.height);
@@ -104,7 +108,7 @@ class ItemCheck {
 
 }  // namespace detail
 
-/// Static shapes and named markers.
+/// Shapes and named markers. The markers of a moving gate are in the frame of its body.
 class Scene {
  public:
   Scene() = default;
@@ -121,8 +125,7 @@ class Scene {
       PROPWASH_THROW(std::invalid_argument("items: expected at most " + std::to_string(max_items)));
     }
     static_cast<void>(detail::ItemCheck(item));
-    auto& attitude = item.pose.attitude_WS;
-    if (std::abs(squared_norm(attitude) - 1.0) > 1e-14) attitude = normalized(attitude);
+    item.pose.attitude_WS = unit_attitude(item.pose.attitude_WS);
     std::vector<Marker> markers;
     if (const auto* gate = std::get_if<Gate>(&item.shape)) {
       for (auto& marker : gate_markers(item.name, item.pose, *gate)) markers.push_back(marker);

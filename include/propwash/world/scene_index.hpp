@@ -19,18 +19,40 @@
 
 namespace propwash {
 
-/// A bounding volume hierarchy over the shapes of a scene.
+/// An item of a moving body at the body's present pose.
+struct PlacedItem {
+  const SceneItem* item;  ///< its pose is in the frame of the body
+  Pose body;              ///< of the body in the world; invalid: the item is absent
+  std::int32_t id;        ///< reported by queries
+};
+
+/// A bounding volume hierarchy over the static items of a scene, or over placed items.
 template <class T>
 class SceneIndex {
  public:
   SceneIndex() = default;
-  /// Leaves out meshes of more than `max_triangles`, for the use of EmbreeMeshes.
+  /// The static items. Leaves out meshes of more than `max_triangles`, for the use of EmbreeMeshes.
   explicit SceneIndex(const Scene& scene,
                       std::size_t max_triangles = std::numeric_limits<std::size_t>::max()) {
     for (std::size_t i = 0; i < scene.items().size(); ++i) {
-      const auto* mesh = std::get_if<Mesh>(&scene.items()[i].shape);
-      if (mesh != nullptr && mesh->triangles.size() > max_triangles) continue;
-      add(scene.items()[i], static_cast<std::int32_t>(i));
+      const auto& item = scene.items()[i];
+      const auto* mesh = std::get_if<Mesh>(&item.shape);
+      if (item.moves || (mesh != nullptr && mesh->triangles.size() > max_triangles)) continue;
+      add(item.shape, item.pose, static_cast<std::int32_t>(i));
+    }
+    build_tree();
+  }
+  /// The items of moving bodies, for the next part of a view:
+  ///
+  ///     const SceneIndex<float> moving({{&scene.items()[2], walk(time), 2}});
+  ///     const SceneView<float> parts = moving.view();
+  ///     SceneView<float> now = still.view();
+  ///     now.next = &parts;
+  explicit SceneIndex(const std::vector<PlacedItem>& items) {
+    for (const auto& placed : items) {
+      const Pose pose = composed(placed.body, placed.item->pose);
+      if (!is_finite(pose.position_W) || !is_finite(pose.attitude_WS)) continue;
+      add(placed.item->shape, pose, placed.id);
     }
     build_tree();
   }
@@ -51,9 +73,9 @@ class SceneIndex {
  private:
   using Vec = Vec3<double>;
 
-  void add(const SceneItem& item, std::int32_t id) {
-    const Mat3<double> r_WS = to_matrix(item.pose.attitude_WS);
-    std::visit([&](const auto& shape) { add(shape, item.pose, r_WS, id); }, item.shape);
+  void add(const Shape& any, const Pose& pose, std::int32_t id) {
+    const Mat3<double> r_WS = to_matrix(pose.attitude_WS);
+    std::visit([&](const auto& shape) { add(shape, pose, r_WS, id); }, any);
   }
   void add(const Plane&, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
     const Vec up_W{r_WS(0, 2), r_WS(1, 2), r_WS(2, 2)};
@@ -69,6 +91,11 @@ class SceneIndex {
   void add(const Cylinder& cylinder, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
     add(SolidKind::cylinder, {cylinder.radius, cylinder.radius, 0.5 * cylinder.height}, pose, r_WS,
         id);
+  }
+  void add(const Capsule& capsule, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
+    const double r = capsule.radius;
+    add(SolidKind::capsule, {r, r, 0.5 * capsule.length + r}, pose, r_WS, id);
+    solids_.back().half.z = static_cast<T>(0.5 * capsule.length);
   }
   void add(const Gate& gate, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
     const Vec half{0.5 * gate.depth, 0.5 * gate.width + gate.border,

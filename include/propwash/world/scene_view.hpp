@@ -9,14 +9,15 @@
 namespace propwash {
 
 /// The kind of a solid.
-enum class SolidKind : std::int32_t { box, sphere, cylinder, gate };
+enum class SolidKind : std::int32_t { box, sphere, cylinder, capsule, gate };
 
-/// A box, sphere, cylinder or gate.
+/// A box, sphere, cylinder, capsule or gate.
 template <class T>
 struct Solid {
   Mat3<T> rotation_SW;     ///< world to shape frame
   Vec3<T> position_W;      ///< m
-  Vec3<T> half;            ///< m, half the outer extents; of a sphere, the radius in each
+  Vec3<T> half;            ///< m, half the outer extents; of a sphere, the radius in each; of a
+                           ///< capsule, its radius and half its length
   T opening_y, opening_z;  ///< m, half the opening of a gate
   SolidKind kind;          ///< selects the used fields
   std::int32_t id;         ///< of the scene item
@@ -48,7 +49,8 @@ struct SceneNode {
   std::int32_t axis;         ///< along which the children were split
 };
 
-/// Non-owning.
+/// Non-owning. A scene with moving items has two parts: the static items, whose index is built
+/// once, and the moving ones at their present poses.
 template <class T>
 struct SceneView {
   const WorldPlane<T>* planes = nullptr;        ///< the planes
@@ -58,6 +60,8 @@ struct SceneView {
   const WorldTriangle<T>* triangles = nullptr;  ///< the triangles
   std::int32_t plane_count = 0;                 ///< number of planes
   std::int32_t node_count = 0;                  ///< number of nodes
+  const SceneView* next = nullptr;              ///< another part of the scene, or null
+  std::int32_t ignored = -1;  ///< id of an item that all queries leave out; -1: none
 };
 
 /// The depth limit of the tree: the size of a traversal's stack.

@@ -6,6 +6,7 @@
 /// hits its surface from inside.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -41,6 +42,12 @@ struct Cylinder {
   double height = 1.0;  ///< m, from cap to cap
 };
 
+/// The points within `radius` of a segment along z.
+struct Capsule {
+  double radius = 0.5;  ///< m
+  double length = 1.0;  ///< m, of the segment, between the centres of the round ends
+};
+
 /// Four bars around a rectangular opening, which vehicles pass along +x.
 struct Gate {
   double width = 1.5;   ///< m, of the opening, along y
@@ -58,15 +65,16 @@ struct Mesh {
   std::vector<std::array<std::int32_t, 3>> triangles;  ///< indices of vertices
 };
 
-using Shape = std::variant<Plane, Box, Sphere, Cylinder, Gate, Mesh>;  ///< any shape
+using Shape = std::variant<Plane, Box, Sphere, Cylinder, Capsule, Gate, Mesh>;  ///< any shape
 
 /// A shape at a pose.
 struct SceneItem {
   std::string name;                    ///< unique in its scene
   std::string category;                ///< for segmentation: "gate", "tree", …
   Vec3<double> colour{0.6, 0.6, 0.6};  ///< sRGB, 0 to 1
-  Pose pose;                           ///< in the world frame
+  Pose pose;                           ///< in the world frame; of a moving item, in its body's
   Shape shape;                         ///< in the axes of the pose
+  bool moves = false;                  ///< whether its body moves: see PlacedItem
 };
 
 /// An infrared beacon.
@@ -80,6 +88,16 @@ struct Marker {
 /// Transforms a point from the shape's frame to the world.
 inline Vec3<double> to_world(const Pose& pose, const Vec3<double>& point_S) {
   return rotate(pose.attitude_WS, point_S) + pose.position_W;
+}
+
+/// Normalises a quaternion unless its norm is 1 up to rounding.
+inline Quat<double> unit_attitude(const Quat<double>& q) {
+  return std::abs(squared_norm(q) - 1.0) > 1e-14 ? normalized(q) : q;
+}
+
+/// The world pose of a part of a body.
+inline Pose composed(const Pose& body, const Pose& part) {
+  return {to_world(body, part.position_W), unit_attitude(body.attitude_WS * part.attitude_WS)};
 }
 
 /// The markers of a gate: at the corners of its opening, on its front face.

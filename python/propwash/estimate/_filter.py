@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
 from propwash._checks import ParameterError
-from propwash.estimate._motion import MotionEstimate
 from propwash.sensors import Camera
-from propwash.vehicle import ImuParameters
+from propwash.vehicle import ImuParameters, MotionEstimate, MulticopterState
 from propwash.world import Gate
 
 Array = NDArray[np.float64]
@@ -47,7 +46,7 @@ class ErrorStateFilter(_core.ErrorStateFilter):
     def __init__(
         self,
         imu: ImuParameters,
-        start: MotionEstimate,
+        start: MotionEstimate | MulticopterState,
         gates: Iterable[Gate] = (),
         *,
         position_deviation: ArrayLike = 0.01,
@@ -75,7 +74,12 @@ class ErrorStateFilter(_core.ErrorStateFilter):
             _deviation("attitude_deviation", attitude_deviation, "rad"),
         ]
         rows = [
-            [*gate.position, *gate.attitude, gate.width, gate.height, gate.depth, *_bounds(gate)]
+            [
+                *gate.position,
+                *gate.attitude,
+                *(gate.width, gate.height, gate.depth),
+                *gate.perturbation,
+            ]
             for gate in chosen
         ]
         super().__init__(
@@ -139,7 +143,7 @@ class ErrorStateFilter(_core.ErrorStateFilter):
                 f"gates, corners, u, v: expected arrays of one length, got lengths {lengths}"
             )
         numbers = [camera.width, camera.height, camera.focal_length]
-        view = np.array([*numbers, *camera.position, *camera.attitude], dtype=np.float64)
+        view = np.array([*numbers, *camera.position, *camera.attitude, *camera.distortion])
         spread = _checks.positive("deviation", deviation, "pixels")
         when = self._when(time)
         return self._update_beacons(which, corner, across, down, view, spread, when)
@@ -184,10 +188,6 @@ def _deviation(name: str, value: ArrayLike, unit: str) -> Array:
     if (array < 0.0).any():
         raise ValueError(f"{name}: expected numbers >= 0 [{unit}], got {array.tolist()}")
     return array
-
-
-def _bounds(gate: Gate) -> tuple[float, float, float]:
-    return getattr(gate, "perturbation", (0.0, 0.0, 0.0))
 
 
 def _indices(name: str, value: ArrayLike) -> NDArray[np.int64]:

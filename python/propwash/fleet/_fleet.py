@@ -27,7 +27,7 @@ from propwash.fleet.sensor import Sensor
 from propwash.fleet.threads import pool_of
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.commands import Command, CommandSource, as_command
-from propwash.vehicle.multicopter import DEFAULT_DT, MulticopterState
+from propwash.vehicle.multicopter import DEFAULT_DT, MotionEstimate, MulticopterState
 from propwash.vehicle.outer_loops import OuterLoops, as_dict
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.validation import located
@@ -113,7 +113,13 @@ class Fleet(FleetGradients):
         kind = _core.FleetFloat32 if self._dtype == np.float32 else _core.FleetFloat64
         return kind(self._parameters, self._size, self._options, self._pool)
 
-    def step(self, command: Command | CommandSource, *, substeps: int = 1) -> None:
+    def step(
+        self,
+        command: Command | CommandSource,
+        *,
+        substeps: int = 1,
+        state: MotionEstimate | FleetState | MulticopterState | None = None,
+    ) -> None:
         """Advances all vehicles by `substeps` steps of the fleet's dt under a held command.
 
         command: RateThrust with rates (n, 3) and thrust (n,), for the rate controller, which runs
@@ -126,10 +132,39 @@ class Fleet(FleetGradients):
         An outer loop is updated at every outer_loops.interval-th step of the fleet, and when the
         kind of command changes; its output is held in between.
 
+        state: the position, velocity and attitude on which the outer loops compute, held during
+            the substeps: a MotionEstimate or any object with these attributes, with a row for each
+            vehicle or for all vehicles; None: the true state. Body rates and specific force are
+            those of the IMU. Not for RateThrust and RotorSpeeds.
+
         Raises ValueError or TypeError for invalid arguments; the fleet is then unchanged.
         """
         self._check_sensors()
-        self._core.step(as_command(command), substeps)
+        estimate = None if state is None else self._estimate(state)
+        self._core.step(as_command(command), substeps, estimate)
+
+    def _estimate(self, state: object) -> tuple[Numbers | None, ...]:
+        """The parts of a motion for each vehicle; unit attitudes keep their bits."""
+
+        def part(name: str, width: int, unit: str) -> Numbers:
+            if not hasattr(state, name):
+                raise TypeError(
+                    "state: expected a MotionEstimate or an object with position, velocity and "
+                    f"attitude, got {state!r:.100}"
+                )
+            array = _checks.rows(
+                f"state.{name}", getattr(state, name), self._size, (width,), self._dtype, unit
+            )
+            return np.ascontiguousarray(np.broadcast_to(array, (self._size, width)))
+
+        attitude = part("attitude", 4, "1")
+        unit = _checks.unit_quaternions("state.attitude", attitude)
+        is_unit = (
+            np.abs(np.sum(attitude * attitude, axis=1, keepdims=True) - 1.0)
+            < 32 * np.finfo(self._dtype).eps
+        )
+        unit = np.where(is_unit, attitude, unit)
+        return part("position", 3, "m"), part("velocity", 3, "m/s"), unit, None, None
 
     def rollout(
         self,

@@ -165,7 +165,7 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
     def _take(self, step: int) -> _Sample[Reading]:
         core = self._core
         reading, self._bias = self._sensor.sampled(
-            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool
+            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, _now(core)
         )
         for array in arrays_of(reading).values():
             array.flags.writeable = False
@@ -213,8 +213,9 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         """Readings of some vehicles; measures only these if they are few, to save time."""
         sensor, rate, step = self._sensor, self.rate, self._core.steps
         key, pool = self._key(), self._pool
-        if len(chosen) * _FEW > len(motion) or not sensor.is_for(1):
-            everyone = sensor.read(motion, Sampling(self._bias, rate, key.first(step), pool))
+        now = _now(self._core)
+        if len(chosen) * _FEW > len(motion) or sensor.is_joint or not sensor.is_for(1):
+            everyone = sensor.read(motion, Sampling(self._bias, rate, key.first(step), pool, now))
             return _mapped(lambda array: array[chosen], everyone)
         rows = [
             sensor.read(
@@ -224,6 +225,7 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
                     rate,
                     replace(key, first_id=key.first_id + i).first(step),
                     pool,
+                    now,
                 ),
             )
             for i in chosen.tolist()
@@ -291,6 +293,11 @@ class SensorPlan:
 def _motion(core: Core) -> Motion:
     """The motion of the vehicles that sensors measure."""
     return Motion(*map(core.read, ("position", "attitude", "velocity", "body_rates")))
+
+
+def _now(core: Core) -> float:
+    """s, on the clock of the fleet, which a reset with a seed sets to zero."""
+    return core.steps * core.dt
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:

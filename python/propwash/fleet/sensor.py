@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -74,6 +74,10 @@ class Sampling:
     """The key of the white noise."""
     pool: _core.ThreadPool | None = None
     """Threads that cast rays."""
+    time: float | None = None
+    """s, the time of the reading, for moving items of a scene; of a fleet, that of its clock."""
+    absent: NDArray[np.bool_] | None = None
+    """(n,) the bodies that have diverged; None: none of them."""
 
 
 class Sensor(ABC, Generic[Reading]):
@@ -125,6 +129,11 @@ class Sensor(ABC, Generic[Reading]):
     def _check_size(self, n: int) -> None:
         """Raises ValueError if the sensor cannot measure n bodies."""
 
+    @property
+    def is_joint(self) -> bool:
+        """Whether a reading depends on the other bodies, so that all are measured together."""
+        return False
+
     def is_for(self, n: int) -> bool:
         """Whether the sensor can measure n bodies: a mounting may have another number of rows."""
         try:
@@ -157,13 +166,14 @@ class Sensor(ABC, Generic[Reading]):
         sample: int,
         key: NoiseKey,
         pool: _core.ThreadPool | None = None,
+        time: float | None = None,
     ) -> tuple[Reading, NDArray[np.float64]]:
         """A reading of n bodies and the biases that it contains."""
         processes = self._processes()
         if processes:
             deviations, times = [p[0] for p in processes], [p[1] for p in processes]
             bias = _core.bias_next(bias, deviations, times, 1.0 / rate, key.walk(sample))
-        return self.read(motion, Sampling(bias, rate, key.white(sample), pool)), bias
+        return self.read(motion, Sampling(bias, rate, key.white(sample), pool, time)), bias
 
     def read(self, motion: Motion, sampling: Sampling) -> Reading:
         """A reading of n bodies with these biases; NaN, False or -1 for diverged bodies."""
@@ -175,6 +185,7 @@ class Sensor(ABC, Generic[Reading]):
         for name, array in arrays.items():
             arrays[name] = array.copy()
             arrays[name][diverged] = _checks.LEVEL if name == "attitude" else 0.0
+        sampling = replace(sampling, absent=diverged)
         return blanked(self._read(Motion(**arrays), sampling), diverged)
 
     def _measured(
@@ -184,6 +195,7 @@ class Sensor(ABC, Generic[Reading]):
         velocity: ArrayLike | None = None,
         body_rates: ArrayLike | None = None,
         dt: float = 1.0,
+        time: float | None = None,
     ) -> Reading:
         lead, at, attitudes = _checks.poses(position, attitude)
         n = len(at)
@@ -194,12 +206,13 @@ class Sensor(ABC, Generic[Reading]):
             _checks.vectors("body_rates", body_rates, lead, at.dtype),
         )
         rate = 1.0 / _checks.positive("dt", dt, "s")
+        moment = None if time is None else _checks.number("time", time, "a finite number [s]")
         self._check_size(n)
         key = NoiseKey(_core.sensor_key(0, self._seed))
         bias = self._bias
         if bias is None or len(bias) != n:
             bias = self.started(None, n, None, key.start(self._samples))
-        reading, self._bias = self.sampled(motion, bias, rate, self._samples, key)
+        reading, self._bias = self.sampled(motion, bias, rate, self._samples, key, time=moment)
         self._samples += 1
         return _with_axes(reading, lead)
 

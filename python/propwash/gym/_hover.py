@@ -72,6 +72,8 @@ class Hover(Judged):
         self._goal, self._yaw = np.zeros(3, dtype=np.float32), 0.0
         if scene is not None:
             self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+            if self.scene.has_motion:
+                raise ValueError("scene: expected one whose items do not move, as scene.at(0.0)")
             if self.scene.start is None:
                 raise ValueError(f"scene: expected one with a start, {self.scene.name!r} has none")
             self._goal[:] = self.scene.start.position

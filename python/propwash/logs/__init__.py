@@ -17,8 +17,10 @@ from propwash.logs._layout import Layout
 from propwash.logs._motors import check_order
 from propwash.logs._observer import can_observe, with_observed_motion
 from propwash.logs._readers import read_flight, read_log
+from propwash.logs._rosbag import BLACKBIRD
 
 __all__ = [
+    "BLACKBIRD",
     "PWM_FULL",
     "STANDARD_GRAVITY",
     "Columns",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _files, frames
+from propwash import _checks, _files, _rotation, frames
 from propwash._checks import shown
 from propwash.logs import _flights as flights
 from propwash.logs._flights import Flight
@@ -73,6 +73,8 @@ class Columns:
     """Summands added before scaling, e.g. `{"motors": -1000.0}`."""
     down: bool = False
     """Whether the frames are north-east-down and forward-right-down, as PX4's are."""
+    imu_attitude: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
+    """Unit quaternion w, x, y, z, from the axes of the IMU to the body frame of the log."""
     synchronous: bool = True
     """Whether commands and motion have the same clock. Assumed false for topics of commands below
     80 Hz."""
@@ -105,6 +107,9 @@ class Columns:
                 raise TypeError(
                     f"columns.{name}: expected true or false, got {shown(getattr(self, name))}"
                 )
+        attitude = _checks.shaped("columns.imu_attitude", self.imu_attitude, (4,))
+        unit = _checks.unit_quaternions("columns.imu_attitude", attitude)
+        object.__setattr__(self, "imu_attitude", tuple(map(float, unit)))
         for name in ("accelerometer_cutoff", "voltage_cutoff"):
             cutoff = getattr(self, name)
             if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
@@ -335,6 +340,10 @@ def assembled(
             f"gives a duty cycle of {duty[row, motor]:.4g}, expected 0 to 1; set scale and offset "
             f"of motors (docs/logs.md)"
         )
+    if columns.imu_attitude[0] != 1.0:
+        from_imu = _rotation.rotation(columns.imu_attitude)
+        for key in ("body_rates", "specific_force"):
+            parts[key] = parts[key] @ from_imu.T
     if columns.down:
         parts = {key: _UP.get(key, np.asarray)(values) for key, values in parts.items()}
     attitude = parts.get("attitude")

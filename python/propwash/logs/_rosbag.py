@@ -19,9 +19,23 @@ _IMU = "sensor_msgs/msg/Imu"
 _ODOMETRY = "nav_msgs/msg/Odometry"
 _BATTERY = "sensor_msgs/msg/BatteryState"
 
+BLACKBIRD = Columns(
+    body_rates=[f"/blackbird/imu:angular_velocity.{axis}" for axis in "xyz"],
+    specific_force=[f"/blackbird/imu:linear_acceleration.{axis}" for axis in "xyz"],
+    motors=[f"/blackbird/pwm:pwm[{rotor}]" for rotor in range(4)],
+    position=[f"/blackbird/state:pose.position.{axis}" for axis in "xyz"],
+    attitude=[f"/blackbird/state:pose.orientation.{part}" for part in "wxyz"],
+    offset={"motors": -1000.0},
+    scale={"motors": 1e-3},
+    down=True,
+    imu_attitude=(0.707479362748676, 0.002029830683065, -0.007745228390866, 0.706688646087723),
+)
+"""Bags of the Blackbird data set (logConversionUtilities/msgConverters.py of
+github.com/mit-aera/Blackbird-Dataset); pulses of 1000 to 2000 us."""
+
 
 def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
-    """Reads a bag; by default its first Imu, Odometry and BatteryState topics, without motors."""
+    """Reads a bag; by default as Blackbird's, or its first Imu, Odometry and BatteryState."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -110,6 +124,8 @@ def _names(message: Any) -> list[str]:
 
 def _known(path: Path, kinds: dict[str, str]) -> Columns:
     """Makes a mapping from message types; odometry's velocity, in the body frame, is not used."""
+    if {f"/blackbird/{topic}" for topic in ("imu", "pwm", "state")} <= set(kinds):
+        return BLACKBIRD
     first = {kind: topic for topic, kind in reversed(sorted(kinds.items()))}
     if _IMU not in first:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))

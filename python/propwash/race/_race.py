@@ -163,8 +163,10 @@ def gates_in_order(gates: Sequence[Gate], time: Array, position: Array) -> list[
 def course_gates(scene: Scene, course: Sequence[str] | None = None) -> list[Gate]:
     """Returns the gates of a scene with these names; None: all gates, in the order of the scene.
 
-    Raises ValueError for an unknown name and for a course without gates.
+    Raises ValueError for an unknown name, a course without gates and a scene with moving items.
     """
+    if scene.has_motion:
+        raise ValueError("course: expected a scene whose items do not move, such as scene.at(0.0)")
     gates = {gate.name: gate for gate in scene.gates}
     course = list(gates) if course is None else course
     missing = [name for name in course if name not in gates]

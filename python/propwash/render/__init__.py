@@ -32,6 +32,7 @@ from propwash.render.images import (
     unit_normals,
 )
 from propwash.render.in_the_loop import PoseSample, PoseStream, VehicleInTheLoop, recorded
+from propwash.render.moving import moving_objects
 from propwash.render.offscreen import Offscreen
 from propwash.render.server import Server
 from propwash.render.statistics import Latency, Statistics
@@ -68,6 +69,7 @@ __all__ = [
     "homography",
     "id_colours",
     "id_numbers",
+    "moving_objects",
     "recorded",
     "stereo",
     "unit_normals",

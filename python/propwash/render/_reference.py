@@ -24,7 +24,7 @@ from propwash.render._surfaces import put_textures
 from propwash.render.cameras import Kind
 from propwash.render.frame import Image
 from propwash.sensors import Camera
-from propwash.world import Scene
+from propwash.world import Item, Scene
 
 RANGE_LIMIT = 20.0
 """m, maximum distance of the range finder."""
@@ -139,8 +139,8 @@ class Reference:
             self.look = "morning" if lamp is None else "indoor"
         used = lamp if self.look == "indoor" else None
         self._painter = _core.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
-        markers = scene.markers
-        self._marker_names, self._marker_positions = markers.names, markers.positions
+        self._marker_names, self._marker_positions = _static_markers(scene)
+        self._movers = {item.name: Scene([item]) for item in map(_centred, scene.moving)}
         put_textures(self._painter, scene)
         self._known: tuple[tuple[str, str, tuple[float, float, float]], ...] = ()
         self._previous: dict[str, _Previous] = {}
@@ -224,8 +224,13 @@ class Reference:
             return
         self._painter.remove_bodies()
         for body in bodies:
-            self._painter.add_body(prefabs.body(body.prefab, body.size).core)
+            self._painter.add_body(self._parts(body).core)
         self._known = known
+
+    def _parts(self, body: Body) -> Scene:
+        """The parts of a body: a moving item of the scene, or a known prefab."""
+        mover = self._movers.get(body.prefab)
+        return prefabs.body(body.prefab, body.size) if mover is None else mover
 
     def _move(self, now: dict[str, Pose], before: dict[str, Pose]) -> None:
         if not now:
@@ -243,10 +248,10 @@ class Reference:
         names, positions = list(self._marker_names), [np.asarray(self._marker_positions)]
         for body in bodies:
             # clients split the name of a landmark at the underscore
-            if prefabs.is_gate(body.prefab) and "_" not in body.name:
-                markers = prefabs.body(body.prefab, body.size).markers
-                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in markers.names]
-                offsets = markers.positions @ rotation(body.pose[1]).T
+            parts = self._parts(body)
+            if parts.gates and "_" not in body.name:
+                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in parts.markers.names]
+                offsets = parts.markers.positions @ rotation(body.pose[1]).T
                 positions.append(offsets + np.array(body.pose[0]))
         return names, np.concatenate(positions)
 
@@ -278,6 +283,19 @@ class Reference:
             for number, view in enumerate(views)
             if view.collision
         )
+
+
+def _centred(item: Item) -> Item:
+    """An item at the origin, as the part of a body at the item's pose."""
+    return item.replace(position=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0))
+
+
+def _static_markers(scene: Scene) -> tuple[list[str], Floats]:
+    """Names and positions (m, 3) of the markers that do not move with a gate."""
+    moving = {f"{item.name}_{i}" for item in scene.moving for i in range(1, 5)}
+    names, positions = scene.markers.names, scene.markers.positions
+    rows = [i for i, name in enumerate(names) if name not in moving]
+    return [names[i] for i in rows], positions[rows]
 
 
 def _joined(groups: list[_Group]) -> list[_Group]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from propwash._rotation import about_z
-from propwash.world import Box, Cylinder, Gate, Scene, Sphere
+from propwash.world import Box, Cylinder, Gate, Item, Scene, Sphere, person
 
 Size = tuple[float, float, float]
 Vector = tuple[float, float, float]
@@ -22,7 +22,6 @@ PartT = TypeVar("PartT", Box, Cylinder, Sphere)
 ORANGE = (0.93, 0.35, 0.10)
 CARBON = (0.10, 0.10, 0.11)
 YELLOW = (0.95, 0.72, 0.10)
-SKIN = (0.80, 0.60, 0.48)
 GREY = (0.55, 0.55, 0.57)
 
 GATE_OPENING = 1.85
@@ -51,11 +50,6 @@ def _body(prefab: str, size: Size) -> Scene:
         pole = _part(Cylinder, "pole", GREY, category="obstacle", radius=x / 2.0, height=z)
         return Scene([pole])
     return Scene([_part(Box, "box", GREY, category="obstacle", size=(x, y, z))])
-
-
-def is_gate(prefab: str) -> bool:
-    """Whether the body with this name is a gate, which has four markers."""
-    return "gate" in prefab.lower()
 
 
 def _part(
@@ -127,22 +121,12 @@ def _car() -> list[_Part]:
     return parts
 
 
-def _person() -> list[_Part]:
+def _person() -> list[Item]:
     """A person of 1.75 m height, on the ground at its origin, facing x."""
-    trousers, shirt = (0.16, 0.20, 0.32), (0.75, 0.20, 0.22)
-    part = functools.partial(_part, category="person")
-    parts: list[_Part] = [
-        part(Sphere, "head", SKIN, (0.0, 0.0, 1.635), radius=0.115),
-        part(Cylinder, "trunk", shirt, (0.0, 0.0, 1.17), radius=0.17, height=0.66),
-    ]
-    for side, y in (("left", 1.0), ("right", -1.0)):
-        leg, arm = (0.0, 0.09 * y, 0.42), (0.0, 0.23 * y, 1.16)
-        parts.append(part(Cylinder, f"{side} leg", trousers, leg, radius=0.085, height=0.84))
-        parts.append(part(Cylinder, f"{side} arm", shirt, arm, radius=0.055, height=0.62))
-    return parts
+    return list(person())
 
 
-_KINDS: tuple[tuple[tuple[str, ...], Callable[[], list[_Part]]], ...] = (
+_KINDS: tuple[tuple[tuple[str, ...], Callable[[], Sequence[Item]]], ...] = (
     (("gate",), _gate),
     (("car", "truck"), _car),
     (("person", "people", "human", "pedestrian"), _person),

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args
 from propwash._checks import whole_number
 from propwash.render import _pose
 
-Item = TypeVar("Item")
+Listed = TypeVar("Listed")
 
 Kind = Literal["rgb", "instance", "semantic", "depth8", "depth", "normals", "grey", "flow"]
 
@@ -144,9 +144,9 @@ def check_image(width: object, height: object, vertical_fov_deg: object) -> None
         )
 
 
-def listed(what: str, kind: type[Item], value: object) -> list[Item]:
+def listed(what: str, kind: type[Listed], value: object) -> list[Listed]:
     """A list of cameras or objects. Raises ValueError for other types."""
-    items: list[Item] = []
+    items: list[Listed] = []
     for item in value if isinstance(value, Iterable) else [value]:
         if not isinstance(item, kind):
             raise ValueError(

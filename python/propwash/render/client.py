@@ -113,8 +113,8 @@ class Client:
         for camera in mounted:
             if any(camera.distortion):
                 raise ValueError(
-                    f"camera {camera.name!r}: distortion: expected 0, because messages have no field "
-                    f"for it, got {camera.distortion}; use propwash.render.Offscreen"
+                    f"camera {camera.name!r}: distortion: expected 0, because messages have no "
+                    f"field for it, got {camera.distortion}; use propwash.render.Offscreen"
                 )
         shown = listed("objects", RenderObject, objects)
         check_unique(mounted, shown)

@@ -23,6 +23,7 @@ from propwash.render._blur import STILL, sweep_of
 from propwash.render._reference import Body, Reference, Request, View, checked_fov
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
+from propwash.render.moving import moving_objects
 from propwash.world import Scene
 
 Numbers = list[float]
@@ -94,7 +95,7 @@ class Offscreen:
                 motion blur.
             body_rates: (3,) rad/s, body frame.
             objects: bodies in the scene, for this image only.
-            time_ns: ns, the time stamp of the frame.
+            time_ns: ns, the time stamp of the frame, and the time of the scene's moving items.
 
         Raises ValueError for invalid arguments.
         """
@@ -103,6 +104,10 @@ class Offscreen:
         chosen: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
         mounted = listed("cameras", RenderCamera, [_camera(each) for each in chosen])
         bodies = listed("objects", RenderObject, objects)
+        stamp = _pose.time_stamp(time_ns)
+        if self.scene.moving:
+            at_time = self.scene.at(stamp * 1e-9) if self.scene.has_motion else self.scene
+            bodies += moving_objects(at_time)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
         motion = (
@@ -124,7 +129,7 @@ class Offscreen:
             image.flags.writeable = False
         u, v, depth = np.array([each[1:] for each in shot.landmarks]).reshape(-1, 3).T
         return Frame(
-            _pose.time_stamp(time_ns),
+            stamp,
             {each.name: shot.images[each.name] for each in mounted},
             Landmarks(tuple(each[0] for each in shot.landmarks), u, v, depth),
             shot.range_m,

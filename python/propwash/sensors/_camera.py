@@ -170,8 +170,8 @@ class Camera:
     def undistort(self, u: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
         """The pixels (…) that a camera without distortion shows at the pixels (…) of this one.
 
-        The same as `cv2.undistortPoints(points, camera.matrix, camera.distortion, P=camera.matrix)`,
-        solved to rounding error.
+        The same as `cv2.undistortPoints(points, K, camera.distortion, P=K)` with K =
+        `camera.matrix`, solved to rounding error.
         """
         depth, left, up = np.moveaxis(self.unproject(u, v), -1, 0)
         scale = self.focal_length / depth

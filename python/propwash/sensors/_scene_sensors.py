@@ -27,7 +27,39 @@ class RangeReading:
     """(…) m, or (…, m) for m rays; max_range + 1 for a ray that hits nothing within max_range."""
 
 
-class RangeFinder(ModelledSensor[RangeReading]):
+class _InScene:
+    """A sensor of a scene, whose moving items are where they are at the time of a reading."""
+
+    _scene: Scene
+
+    @property
+    def scene(self) -> Scene:
+        """The scene that is measured."""
+        return self._scene
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the measured bodies see each other."""
+        return self._scene.vehicles is not None
+
+    def _now(self, motion: Motion, sampling: Sampling) -> Scene:
+        """The scene at the time of a reading, with the bodies if they see each other."""
+        scene = self._scene
+        if sampling.time is None and scene.has_motion:
+            raise ValueError(
+                "time: expected the time of the reading [s], because items of the scene move, got "
+                "None; a scene of one time is scene.at(time)"
+            )
+        time = 0.0 if sampling.time is None else sampling.time
+        if scene.vehicles is None:
+            return scene.at(time) if scene.has_motion else scene
+        position = motion.position
+        if sampling.absent is not None:
+            position = np.where(sampling.absent[:, None], np.nan, position)
+        return scene.at(time, position, motion.attitude)
+
+
+class RangeFinder(_InScene, ModelledSensor[RangeReading]):
     """Distances along one or several rays that are fixed to the body.
 
     scene: what the rays hit.
@@ -77,11 +109,6 @@ class RangeFinder(ModelledSensor[RangeReading]):
         )
 
     @property
-    def scene(self) -> Scene:
-        """The scene that the rays hit."""
-        return self._scene
-
-    @property
     def directions(self) -> Array:
         """(m, 3) unit vectors, body frame."""
         return self._directions.copy()
@@ -91,16 +118,18 @@ class RangeFinder(ModelledSensor[RangeReading]):
         """m, the largest distance that is measured."""
         return self._max_range
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> RangeReading:
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> RangeReading:
         """Measures distances from bodies at positions (…, 3) m with attitudes (…, 4).
 
-        A body whose pose is not finite reads NaN.
+        time: s, required if items of the scene move. A body whose pose is not finite reads NaN.
         """
-        return self._measured(position, attitude)
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> RangeReading:
         rows = _core.measure_range(
-            self._scene.core,
+            self._now(motion, sampling).core,
             self._model,
             motion.position,
             motion.attitude,
@@ -110,7 +139,7 @@ class RangeFinder(ModelledSensor[RangeReading]):
         return RangeReading(rows[:, 0] if self._is_single else rows)
 
 
-class _CameraSensor(Sensor[Reading]):
+class _CameraSensor(_InScene, Sensor[Reading]):
     """A sensor with a camera, whose mounting is common to all bodies or has a row for each."""
 
     _camera: Camera
@@ -174,7 +203,7 @@ class Beacons(_CameraSensor[BeaconReading]):
         super().__init__(seed)
         self._scene = _scene(scene)
         self._camera = _camera(camera)
-        self._markers = self._scene.markers if markers is None else _free_markers(markers)
+        self._markers = None if markers is None else _free_markers(markers)
         self._deviation = _checks.not_negative("deviation", deviation, "pixels")
         self._reach = _checks.positive("reach", reach, "m", infinite=True)
         self._miss_rate = _checks.probability("miss_rate", miss_rate)
@@ -182,34 +211,45 @@ class Beacons(_CameraSensor[BeaconReading]):
     @property
     def ids(self) -> tuple[str, ...]:
         """The names of the m beacons, in the order of the readings."""
-        return self._markers.names
+        return self._known.names
 
     @property
     def positions(self) -> Array:
-        """(m, 3) m, world frame."""
-        return self._markers.positions.copy()
+        """(m, 3) m, world frame; of markers that move, at time 0."""
+        return self._known.positions.copy()
 
     @property
     def gates(self) -> tuple[str, ...]:
         """(m,) name of the gate of each beacon; empty: none."""
-        return self._markers.gates
+        return self._known.gates
 
     @property
     def corners(self) -> NDArray[np.int32]:
         """(m,) corner of its gate, as `Markers.corners`; -1 without a gate."""
-        return self._markers.corners.copy()
+        return self._known.corners.copy()
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> BeaconReading:
-        """Measures beacons from bodies at positions (…, 3) m with attitudes (…, 4)."""
-        return self._measured(position, attitude)
+    @property
+    def _known(self) -> Markers:
+        """Own markers, or those of the scene."""
+        return self._scene.markers if self._markers is None else self._markers
+
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> BeaconReading:
+        """Measures beacons from bodies at positions (…, 3) m with attitudes (…, 4).
+
+        time: s, required if items of the scene move.
+        """
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> BeaconReading:
         self._check_size(len(motion))
+        now = self._now(motion, sampling)
         return BeaconReading(
             *_core.measure_beacons(
-                self._scene.core,
+                now.core,
                 self._camera.core,
-                self._markers.positions,
+                (now.markers if self._markers is None else self._markers).positions,
                 motion.position,
                 motion.attitude,
                 self._deviation,
@@ -268,15 +308,20 @@ class DepthCamera(_CameraSensor[DepthReading]):
             )
         return new
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> DepthReading:
-        """Depth images from bodies at positions (…, 3) m with attitudes (…, 4)."""
-        return self._measured(position, attitude)
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> DepthReading:
+        """Depth images from bodies at positions (…, 3) m with attitudes (…, 4).
+
+        time: s, required if items of the scene move.
+        """
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> DepthReading:
         self._check_size(len(motion))
         return DepthReading(
             _core.measure_depth(
-                self._scene.core,
+                self._now(motion, sampling).core,
                 self._camera.core,
                 self._max_depth,
                 self._deviation,
@@ -298,7 +343,7 @@ class CollisionReading:
     """(…) index of a touched item in `scene.items`; -1: none."""
 
 
-class CollisionSensor(Sensor[CollisionReading]):
+class CollisionSensor(_InScene, Sensor[CollisionReading]):
     """Whether a sphere about a point of the body touches an item of a scene.
 
     scene: what may be touched. radius: m; 0.15 is that of the published renderer.
@@ -323,13 +368,21 @@ class CollisionSensor(Sensor[CollisionReading]):
         # only the mounting of the camera is used
         self._mounting = Camera(1, 1, position=_checks.shaped("position", position, (3,), unit="m"))
 
-    def measure(self, position: ArrayLike, attitude: ArrayLike) -> CollisionReading:
-        """Tests bodies at positions (…, 3) m with attitudes (…, 4) for contact."""
-        return self._measured(position, attitude)
+    def measure(
+        self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
+    ) -> CollisionReading:
+        """Tests bodies at positions (…, 3) m with attitudes (…, 4) for contact.
+
+        time: s, required if items of the scene move.
+        """
+        return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> CollisionReading:
         at, _ = self._mounting.pose(motion.position, motion.attitude)
-        return CollisionReading(*self._scene.collides(at, radius=self._radius))
+        places = np.ascontiguousarray(at, dtype=np.float64)
+        core = self._now(motion, sampling).core
+        ids = core.collide(places, None, self._radius, (0.0, 0.0, 0.0), self.is_joint)
+        return CollisionReading(ids >= 0, ids)
 
 
 def _free_markers(markers: Mapping[str, ArrayLike]) -> Markers:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from propwash.trajectories._flatness import Flatness, flatness
 from propwash.trajectories._minimum_snap import Limits, Polynomial, demands, minimum_snap
+from propwash.trajectories._perception import covisibility, perception_aware_yaw
 from propwash.trajectories._reference import Controller, Path, Reference, stack
+from propwash.trajectories._repeated import Repeated
 from propwash.trajectories._shapes import Circle, Lemniscate, Line
 
 __all__ = [
@@ -24,8 +26,11 @@ __all__ = [
     "Path",
     "Polynomial",
     "Reference",
+    "Repeated",
+    "covisibility",
     "demands",
     "flatness",
     "minimum_snap",
+    "perception_aware_yaw",
     "stack",
 ]

@@ -212,6 +212,7 @@ def minimum_snap(
     limits: Limits | None = None,
     closed: bool = False,
     velocities: Mapping[int, ArrayLike] | None = None,
+    start: ArrayLike | None = None,
     yaw: ArrayLike | str = 0.0,
 ) -> Polynomial:
     """Returns the path through waypoints (m, 3) [m] that minimises the integral of squared snap.
@@ -223,6 +224,8 @@ def minimum_snap(
         ends at rest.
     velocities: (3,) m/s, by index of the waypoint, ends included. Acceleration, jerk and snap at
         the ends of an open path remain zero.
+    start: (k, 3) velocity, acceleration, jerk and snap at the first waypoint of an open path, in SI
+        units, to continue from a moving state. With k < 4 the others are free.
     yaw: rad, constant; or (m,) at the waypoints, interpolated with the minimum integral of squared
         yaw acceleration; or "along" for the heading of the path, smoothed in the same way.
 
@@ -235,6 +238,8 @@ def minimum_snap(
     if limits is not None and not isinstance(limits, Limits):
         raise ParameterError(f"limits: expected Limits or None, got {limits!r:.100}")
     known = _known(points, closed, velocities or {}, np.inf if limits is None else limits.speed)
+    if start is not None:
+        known[0, 1:] = _checked_start(start, closed)
     problem = Problem(SNAP, known, closed)
     checked_yaw = _checked_yaw(yaw, len(points))
     lengths = _lengths(problem, points, times, duration)
@@ -313,6 +318,17 @@ def _known(
                 f"{np.linalg.norm(known[number, 1]):g}"
             )
     return known
+
+
+def _checked_start(start: ArrayLike, closed: bool) -> Array:
+    """Derivatives (4, 3) at the start of a path; NaN where free."""
+    if closed:
+        raise ValueError("start: expected None for a closed path, which has no start")
+    rows = _checks.shaped("start", start, ("k", 3))
+    if not 1 <= len(rows) < SNAP.ends:
+        got = _checks.described(start)
+        raise ValueError(f"start: expected 1 to {SNAP.ends - 1} derivatives, (k, 3), got {got}")
+    return np.concatenate((rows, np.full((SNAP.ends - 1 - len(rows), 3), np.nan)))
 
 
 def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:

@@ -22,7 +22,7 @@ _EASE = Power([0.0, 0.0, 0.0, 0.0, 0.0, 7.0, -14.0, 10.0, -2.5])
 _LAP = 2.0 * np.pi
 
 
-def _eased(time: Array, ramp: float) -> Array:
+def eased(time: Array, ramp: float) -> Array:
     """(5, *S): a function with slope 0 before time 0 and 1 after `ramp`, and its derivatives."""
     fraction = np.clip(time / ramp, 0.0, 1.0)
     result = [_EASE.deriv(k)(fraction) * ramp ** (1 - k) for k in range(ORDERS)]
@@ -52,7 +52,7 @@ class _Curve(Path):
         """(5, *S): the parameter and its time derivatives."""
         if self._ramp > 0.0:
             stop = self._total / self._rate
-            return self._rate * (_eased(time, self._ramp) - _eased(time - stop, self._ramp))
+            return self._rate * (eased(time, self._ramp) - eased(time - stop, self._ramp))
         result = np.zeros((ORDERS, *time.shape))
         if self._is_closed:
             result[0], result[1] = self._rate * time, self._rate

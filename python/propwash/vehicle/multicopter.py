@@ -54,6 +54,23 @@ class MulticopterState:
 
 
 @dataclass(frozen=True, eq=False)
+class MotionEstimate:
+    """An estimate of the motion of one vehicle or of n, on which outer loops compute."""
+
+    position: Array
+    """(3,) or (n, 3) m, of the centre of mass, world frame."""
+    velocity: Array
+    """(3,) or (n, 3) m/s, world frame."""
+    attitude: Array
+    """(4,) or (n, 4) unit quaternions, scalar first, from body to world."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            with suppress(TypeError, ValueError):  # as for a MulticopterState
+                object.__setattr__(self, name, np.array(value))
+
+
+@dataclass(frozen=True, eq=False)
 class ImuReading:
     """One measurement of the inertial sensor, in sensor axes."""
 
@@ -138,9 +155,17 @@ class Multicopter(_core.Multicopter):
     if TYPE_CHECKING:
 
         def step(
-            self, command: Command | CommandSource, dt: float = DEFAULT_DT, *, substeps: int = 1
+            self,
+            command: Command | CommandSource,
+            dt: float = DEFAULT_DT,
+            *,
+            substeps: int = 1,
+            state: MotionEstimate | MulticopterState | None = None,
         ) -> None:
-            """Advances by `substeps` steps of dt [s] under a held command."""
+            """Advances by `substeps` steps of dt [s] under a held command.
+
+            state: on which the outer loops compute; None: the true state.
+            """
 
     def rollout(
         self,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propwash import frames
 from propwash._files import written_whole
 from propwash.viz.flights import VehicleFlight, gate_bars
-from propwash.world import Box, Cylinder, Item, Scene, Sphere
+from propwash.world import Box, Capsule, Cylinder, Item, Scene, Sphere
 
 Array = NDArray[np.float64]
 
@@ -167,7 +167,8 @@ def _send_path(rr: Any, recording: Any, flight: VehicleFlight, entity: str, fast
 
 
 def _send_scene(rr: Any, recording: Any, scene: Scene) -> None:
-    """Sends gates and other finite shapes, each kind as one entity."""
+    """Sends gates and other finite shapes, each kind as one entity; moving items at time 0."""
+    scene = scene.at(0.0)
     places, halves, attitudes, colours, labels = [], [], [], [], []
     for gate in scene.gates:
         centres, half = gate_bars(gate)
@@ -195,6 +196,12 @@ def _send_scene(rr: Any, recording: Any, scene: Scene) -> None:
             Cylinder,
             rr.Cylinders3D,
             {"radii": lambda item: item.radius, "lengths": lambda item: item.height},
+        ),
+        (
+            "capsules",
+            Capsule,
+            rr.Cylinders3D,
+            {"radii": lambda item: item.radius, "lengths": lambda c: c.length + 2.0 * c.radius},
         ),
     )
     for name, kind, archetype, sizes in shapes:

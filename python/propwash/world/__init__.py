@@ -12,7 +12,19 @@
 from __future__ import annotations
 
 from propwash.world._generators import Forest, Generator, Warehouse
-from propwash.world._items import Box, Cylinder, Gate, Item, Marker, Mesh, Plane, Sphere, Start
+from propwash.world._items import (
+    Box,
+    Capsule,
+    Cylinder,
+    Gate,
+    Item,
+    Marker,
+    Mesh,
+    Plane,
+    Sphere,
+    Start,
+)
+from propwash.world._motion import Motion, Pose, Waypoints
 from propwash.world._scene import (
     Collisions,
     Markers,
@@ -22,10 +34,13 @@ from propwash.world._scene import (
     scene_json_schema,
     scene_names,
 )
+from propwash.world._skeleton import Skeleton, person, poses_between
+from propwash.world._surface import surface_points
 from propwash.world._textures import texture_image, texture_names
 
 __all__ = [
     "Box",
+    "Capsule",
     "Collisions",
     "Cylinder",
     "Forest",
@@ -35,15 +50,22 @@ __all__ = [
     "Marker",
     "Markers",
     "Mesh",
+    "Motion",
     "Plane",
+    "Pose",
     "RayHits",
     "Scene",
+    "Skeleton",
     "Sphere",
     "SphereHits",
     "Start",
     "Warehouse",
+    "Waypoints",
+    "person",
+    "poses_between",
     "scene_json_schema",
     "scene_names",
+    "surface_points",
     "texture_image",
     "texture_names",
 ]

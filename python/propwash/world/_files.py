@@ -1,7 +1,7 @@
 """Scene files: TOML with the fields of the item classes and additional keys.
 
 The additional keys are `yaw` [rad] in place of an attitude, `file` for the triangles of a mesh,
-`[generator]` for random items.
+`[generator]` for random items, and `[items.motion]` with the fields of Waypoints.
 `docs/world.md` describes the format.
 """
 
@@ -21,17 +21,33 @@ from propwash._checks import ParameterError, nearest, refusal, shown
 from propwash._rotation import about_z
 from propwash.vehicle import fields as values
 from propwash.vehicle import tables as files
-from propwash.vehicle.fields import ParameterSet, Vector3
+from propwash.vehicle.fields import ParameterSet, Quaternion, Vector3
 from propwash.vehicle.tables import SetT
 from propwash.vehicle.toml import toml_line, toml_value
 from propwash.world import _generators as generators
 from propwash.world import _items as parts
 from propwash.world import _mesh_files
 from propwash.world import _textures as textures
+from propwash.world._motion import Waypoints
 
 _FOLDER = Path(__file__).parent / "scenes"
 _HEAD = ("name", "items", "markers", "start", "generator", "sources")
 _EXTRA = ("shape", "yaw")
+
+
+class MotionTable(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The motion of an item through poses at times, as Waypoints."""
+
+    times: list[float]
+    """s, increasing."""
+    positions: list[Vector3]
+    """m."""
+    attitudes: list[Quaternion] | msgspec.UnsetType = msgspec.UNSET
+    """(w, x, y, z)."""
+    yaws: list[float] | msgspec.UnsetType = msgspec.UNSET
+    """rad, in place of attitudes."""
+    repeat: bool = False
+    """Whether the motion starts again after the last time."""
 
 
 class SceneFile(NamedTuple):
@@ -167,9 +183,26 @@ def _toml_fields(group: ParameterSet) -> list[str]:
     lines = []
     for field in msgspec.structs.fields(group):
         value = getattr(group, field.name)
+        if field.name == "motion":
+            continue  # a table, after the fields
         if field.required or value != field.default:
             lines.append(toml_line(group, field.name, value))
     return lines
+
+
+def _toml_motion(item: parts.Item) -> list[str]:
+    """The lines of the table of a motion. Raises ParameterError for a function."""
+    motion = item.motion
+    if motion is None:
+        return []
+    if not isinstance(motion, Waypoints):
+        raise ParameterError(
+            f"motion of {item.name!r}: expected Waypoints, as a file has no functions, got "
+            f"{motion!r:.100}; Waypoints.recorded(motion, times) samples it"
+        )
+    rows = {"times": motion.times, "positions": motion.positions, "attitudes": motion.attitudes}
+    lines = [f"{name} = {toml_value(values.tolist())}" for name, values in rows.items()]
+    return ["[items.motion]", *lines, *(["repeat = true"] if motion.repeat else [])]
 
 
 def to_toml(scene: SceneFile) -> str:
@@ -178,7 +211,13 @@ def to_toml(scene: SceneFile) -> str:
     if scene.start is not None:
         lines += ["[start]", *_toml_fields(scene.start), ""]
     for item in scene.items:
-        lines += ["[[items]]", f'shape = "{item.shape}"', *_toml_fields(item), ""]
+        lines += [
+            "[[items]]",
+            f'shape = "{item.shape}"',
+            *_toml_fields(item),
+            *_toml_motion(item),
+            "",
+        ]
     for marker in scene.markers:
         lines += ["[[markers]]", *_toml_fields(marker), ""]
     return "\n".join(lines)
@@ -186,13 +225,17 @@ def to_toml(scene: SceneFile) -> str:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scene file."""
-    extra = (("yaw", float, "in place of attitude: heading of its x axis, rad"),)
+    extra = (
+        ("yaw", float, "in place of attitude: heading of its x axis, rad"),
+        ("motion", MotionTable, "poses of the body at times"),
+    )
     mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
     kinds = [
         files.file_struct(
             kind,
             shape,
             head=[("shape", Literal[shape])],
+            only=[name for name in kind.__struct_fields__ if name != "motion"],
             extra=extra + (mesh if kind is parts.Mesh else ()),
             optional=("vertices", "triangles"),
             forms={"vertices": list[Vector3], "triangles": list[tuple[int, int, int]]},

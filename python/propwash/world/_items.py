@@ -12,6 +12,7 @@ from propwash import _rotation
 from propwash._checks import LEVEL, refusal
 from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3, vector3
 from propwash.world import _textures as textures
+from propwash.world._motion import Motion, motion_of
 
 MarkerCorners = tuple[int, int, int, int]
 
@@ -61,7 +62,11 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
 
 
 class Item(ParameterSet, frozen=True, kw_only=True):
-    """An item of a scene: name, category, colour, pose, and how far a seed may move it."""
+    """An item of a scene: name, category, colour, pose, and how far a seed may move it.
+
+    The pose of an item with a `motion` is relative to the body that moves, so that several items
+    may share a motion.
+    """
 
     shape: ClassVar[str] = ""
     """The name of the class in a scene file."""
@@ -71,6 +76,13 @@ class Item(ParameterSet, frozen=True, kw_only=True):
     colour: Annotated[Vector3, Field("", "sRGB, 0 to 1")] = _GREY
     position: Annotated[Vector3, Field("m", "of its centre, world frame")] = _ORIGIN
     attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from item axes to world axes")] = LEVEL
+    motion: Annotated[
+        Motion | None,
+        motion_of,
+        Field(
+            "", "pose of its body as a function of time; position and attitude are then relative"
+        ),
+    ] = None
     perturbation: Annotated[
         Vector3,
         _bounds,
@@ -133,6 +145,15 @@ class Cylinder(Item, frozen=True, kw_only=True):
 
     radius: Annotated[float, Field("m", "")]
     height: Annotated[float, Field("m", "from cap to cap")]
+
+
+class Capsule(Item, frozen=True, kw_only=True):
+    """The points within `radius` of a line along the z axis of its item frame."""
+
+    shape = "capsule"
+
+    radius: Annotated[float, Field("m", "")]
+    length: Annotated[float, Field("m", "of the line, between the centres of the round ends")]
 
 
 class Gate(Item, frozen=True, kw_only=True):
@@ -215,5 +236,5 @@ class Start(ParameterSet, frozen=True, kw_only=True):
 
 
 KINDS: dict[str, type[Item]] = {
-    kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Gate, Mesh)
+    kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Capsule, Gate, Mesh)
 }

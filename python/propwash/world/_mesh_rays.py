@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,8 @@ def uses_embree(items: Sequence[Item], meshes: str) -> bool:
 
 
 def _is_large(item: Item) -> bool:
-    return isinstance(item, Mesh) and len(item.triangles) > MAX_TRIANGLES
+    is_static = item.motion is None  # moving meshes are handled by the extension module
+    return isinstance(item, Mesh) and is_static and len(item.triangles) > MAX_TRIANGLES
 
 
 class MeshRays:
@@ -57,6 +59,14 @@ class MeshRays:
                 triangle_mesh(self._embree, np.ascontiguousarray(corners, dtype=np.float32))
                 ids.append(i)
         self._ids = np.array(ids, dtype=np.int32)
+
+    def at(
+        self, bodies: NDArray[np.float64], vehicles: NDArray[np.float64], shape: Item | None
+    ) -> Self:
+        """The same meshes with moving items and vehicles at poses, rows (n, 7)."""
+        now = copy.copy(self)
+        now._rest = self._rest.at(bodies, vehicles, shape)
+        return now
 
     def raycast(
         self,

@@ -17,8 +17,11 @@ from propwash.fleet.threads import ThreadPool, pool_of
 from propwash.world import _files as _scene_files
 from propwash.world import _mesh_rays
 from propwash.world._items import Gate, Item, Marker, Start
+from propwash.world._motion import pose_at
 
 Meshes = Literal["auto", "builtin", "embree"]
+
+NO_POSES: NDArray[np.float64] = np.zeros((0, 7))
 
 
 class RayHits(NamedTuple):
@@ -65,11 +68,17 @@ class Markers(NamedTuple):
 
 
 class Scene:
-    """The static items of a world. A scene is immutable; threads may share it.
+    """The items of a world. A scene is immutable; threads may share it.
 
-    items: Plane, Box, Sphere, Cylinder, Gate or Mesh; the id of an item is its index.
+    A scene with moving items, or with vehicles, is queried at a time: see `at`. Before, its moving
+    items are where they are at time 0, and it has no vehicles.
+
+    items: Plane, Box, Sphere, Cylinder, Capsule, Gate or Mesh; the id of an item is its index.
     markers: Marker objects, in addition to the four of each gate.
     start: the initial pose of a vehicle, a Start or None.
+    vehicles: an item in axes of the body, the shape of all vehicles. The bodies that a sensor
+        measures are then in the scene, and each one is hit by the rays of the others and touched by
+        them. None: vehicles do not see each other.
     meshes: the implementation of raycast() and visible() for meshes of more than 500 triangles:
         "embree" (package embreex, extra [mesh]), "builtin", or "auto": Embree if installed.
 
@@ -86,6 +95,7 @@ class Scene:
         markers: Iterable[Marker] = (),
         start: Start | None = None,
         meshes: Meshes = "auto",
+        vehicles: Item | None = None,
     ) -> None:
         self._items = tuple(items)
         self._own_markers = tuple(markers)
@@ -97,6 +107,7 @@ class Scene:
                 raise ParameterError(f"markers: expected Marker, got {marker!r:.100}")
         if start is not None and not isinstance(start, Start):
             raise ParameterError(f"start: expected a Start or None, got {start!r:.100}")
+        self._vehicles = _vehicle(vehicles)
         self._name = str(name)
         self._start = start
         try:
@@ -111,6 +122,79 @@ class Scene:
         positions.setflags(write=False)
         corners.setflags(write=False)
         self._markers = Markers(tuple(marker_names), positions, tuple(gates), corners)
+        self._moves = any(item.motion is not None for item in self._items)
+        self._whole: Self | None = None  # of a scene that at() returned, the scene with motions
+        self._time, self._vehicle_poses = 0.0, NO_POSES
+        if self._moves:
+            self._place(0.0, NO_POSES)
+
+    def at(
+        self,
+        time: float,
+        position: ArrayLike | None = None,
+        attitude: ArrayLike | None = None,
+    ) -> Self:
+        """The scene at a time, a static scene that shares the index of the static items.
+
+        time: s. position, attitude: (…, 3) m and (…, 4) of vehicles, if the scene has `vehicles`:
+        vehicle i has the id len(scene) + i. A vehicle whose pose is not finite is absent.
+
+        Raises ValueError for invalid arguments, and for a motion that returns an invalid pose.
+        """
+        moment = _checks.number("time", time, "a finite number [s]")
+        whole = self if self._whole is None else self._whole
+        vehicles = NO_POSES
+        if position is not None:
+            if whole._vehicles is None:
+                raise ValueError(
+                    "position: expected None for a scene without vehicles; create it with "
+                    "vehicles=Sphere(name='vehicle', radius=0.2) or another shape"
+                )
+            _, places, attitudes = _checks.poses(position, attitude, np.dtype(np.float64))
+            vehicles = np.concatenate((places, attitudes), axis=1)
+        if not (whole._moves or len(vehicles)):
+            return whole
+        scene = object.__new__(type(self))
+        scene.__dict__.update(whole.__dict__, _whole=whole)
+        scene._place(moment, vehicles)
+        return scene
+
+    def _place(self, time: float, vehicles: NDArray[np.float64]) -> None:
+        """Sets the poses of the moving items and of vehicles, rows (n, 7)."""
+        bodies = _poses_of(self._items, time) if self._moves else NO_POSES
+        shape = self._vehicles if len(vehicles) else None
+        self._core = self._core.at(bodies, vehicles, shape)
+        self._time, self._vehicle_poses = time, vehicles
+        if self._mesh_rays is not None:
+            self._mesh_rays = self._mesh_rays.at(bodies, vehicles, shape)
+        if self._moves and any(isinstance(item, Gate) for item in self._items):
+            _, positions, _, _ = self._core.markers()
+            positions.setflags(write=False)
+            self._markers = self._markers._replace(positions=positions)
+
+    @property
+    def time(self) -> float:
+        """s, the time of the poses of moving items."""
+        return self._time
+
+    @property
+    def has_motion(self) -> bool:
+        """Whether items move, so that queries need a time: see at()."""
+        return self._moves and self._whole is None
+
+    @property
+    def vehicles(self) -> Item | None:
+        """The shape of the vehicles that see each other; None: they do not."""
+        return self._vehicles
+
+    @property
+    def moving(self) -> tuple[Item, ...]:
+        """The moving items where they are at this time, without their motions."""
+        found = [item for item in self._items if item.motion is not None]
+        return tuple(
+            item.replace(motion=None, position=row[:3], attitude=row[3:])
+            for item, row in zip(found, self._core.placed(), strict=False)
+        )
 
     @classmethod
     def load(
@@ -141,7 +225,7 @@ class Scene:
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a scene file: items at their present poses, with their bounds of perturbation."""
         parts = _scene_files.SceneFile(
-            self._name, list(self._items), list(self._own_markers), self._start
+            self._name, list(self.items), list(self._own_markers), self._start
         )
         Path(path).write_text(_scene_files.to_toml(parts), encoding="utf-8")
 
@@ -152,8 +236,11 @@ class Scene:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """All items; the id of an item is its index."""
-        return self._items
+        """All items; the id of an item is its index. Those of at() have no motions."""
+        if self._whole is None or not self._moves:
+            return self._items
+        placed = {item.name: item for item in self.moving}
+        return tuple(placed.get(item.name, item) for item in self._items)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -163,7 +250,7 @@ class Scene:
     @property
     def gates(self) -> tuple[Gate, ...]:
         """The gates in the order of the items, which is the order of a course."""
-        return tuple(item for item in self._items if isinstance(item, Gate))
+        return tuple(item for item in self.items if isinstance(item, Gate))
 
     @property
     def markers(self) -> Markers:
@@ -184,14 +271,14 @@ class Scene:
         return len(self._items)
 
     def __iter__(self) -> Iterator[Item]:
-        return iter(self._items)
+        return iter(self.items)
 
     def __getitem__(self, item: int | str) -> Item:
         """An item by its id or name. Raises IndexError or KeyError."""
-        return self._items[self.id_of(item) if isinstance(item, str) else item]
+        return self.items[self.id_of(item) if isinstance(item, str) else item]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names or name in self._items
+        return name in self.names or name in self.items
 
     def id_of(self, name: str) -> int:
         """The id of the item of this name. Raises KeyError."""
@@ -209,11 +296,16 @@ class Scene:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._whole is not None:
+            at, attitude = np.hsplit(self._vehicle_poses, (3,))
+            vehicles = (at, attitude) if len(at) else (None, None)
+            return type(self).at, (self._whole, self._time, *vehicles)
         options: dict[str, Any] = {
             "name": self._name,
             "markers": self._own_markers,
             "start": self._start,
             "meshes": self._meshes,
+            "vehicles": self._vehicles,
         }
         return partial(type(self), **options), (self._items,)
 
@@ -310,6 +402,34 @@ class Scene:
         a, b = (np.asarray(each, dtype=np.float64) for each in rows)
         fraction, ids = self._core.spherecast(a, b, _checks.positive("radius", radius, "m"))
         return SphereHits(fraction.reshape(shape), ids.reshape(shape))
+
+
+def _poses_of(items: Iterable[Item], time: float) -> NDArray[np.float64]:
+    """(k, 7) poses of the bodies of the moving items at a time [s]."""
+    rows: list[NDArray[np.float64]] = []
+    found: dict[int, NDArray[np.float64]] = {}  # items of one body have the same motion
+    for item in items:
+        if item.motion is not None:
+            key = id(item.motion)
+            if key not in found:
+                found[key] = pose_at(item.motion, item.name, time)
+            rows.append(found[key])
+    return np.array(rows).reshape(-1, 7)
+
+
+def _vehicle(item: Item | None) -> Item | None:
+    """The shape of vehicles. Raises ParameterError."""
+    if item is None:
+        return None
+    if not isinstance(item, Item) or not item.shape or item.shape == "plane":
+        raise ParameterError(f"vehicles: expected a shape such as a Sphere, got {item!r:.100}")
+    if item.motion is not None:
+        raise ParameterError("vehicles: expected an item without a motion")
+    try:
+        _core.SceneIndex((item,), ())  # checks it
+    except ValueError as error:
+        raise ParameterError(f"vehicles: {error}") from None
+    return item
 
 
 def scene_names() -> list[str]:

@@ -9,33 +9,36 @@
 namespace propwash {
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetAttitudeThrust<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetAttitudeThrust<T>& command, int substeps, ExecutorRef executor,
+                       const FleetMotionEstimate<T>& estimate) {
   detail::check_count(command.attitude.size(), size() * 4, 0, "attitude");
   detail::check_count(command.thrust.size(), size(), 0, "thrust");
   if (!command.yaw_rate.empty())
     detail::check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
-  step_outer(detail::outer_rows(command), substeps, executor);
+  step_outer(detail::outer_rows(command), estimate, substeps, executor);
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetVelocityCommand<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetVelocityCommand<T>& command, int substeps, ExecutorRef executor,
+                       const FleetMotionEstimate<T>& estimate) {
   detail::check_count(command.velocity.size(), size() * 3, 0, "velocity");
   if (!command.yaw.empty()) detail::check_count(command.yaw.size(), size(), 0, "yaw");
   if (!command.yaw_rate.empty())
     detail::check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
-  step_outer(detail::outer_rows(command), substeps, executor);
+  step_outer(detail::outer_rows(command), estimate, substeps, executor);
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetPositionCommand<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetPositionCommand<T>& command, int substeps, ExecutorRef executor,
+                       const FleetMotionEstimate<T>& estimate) {
   detail::check_count(command.position.size(), size() * 3, 0, "position");
   if (!command.yaw.empty()) detail::check_count(command.yaw.size(), size(), 0, "yaw");
-  step_outer(detail::outer_rows(command), substeps, executor);
+  step_outer(detail::outer_rows(command), estimate, substeps, executor);
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps,
-                       ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps, ExecutorRef executor,
+                       const FleetMotionEstimate<T>& estimate) {
   const auto rows = detail::outer_rows(command);
   if (commands_rates(rows.loop)) {
     PROPWASH_THROW(std::invalid_argument(
@@ -51,7 +54,7 @@ void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps,
     if (!rows.heading[i].empty())
       detail::check_count(rows.heading[i].size(), size(), 0, headings[i]);
   }
-  step_outer(rows, substeps, executor);
+  step_outer(rows, estimate, substeps, executor);
 }
 
 template <class T, int N>
@@ -118,9 +121,16 @@ void Fleet<T, N>::restart_outer(std::size_t vehicle) {
 
 /// Steps with the held output of a loop, and runs the loop when it is due.
 template <class T, int N>
-void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command, int substeps,
+void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command,
+                             const FleetMotionEstimate<T>& estimate, int substeps,
                              ExecutorRef executor) {
   samplers_.require_idle();
+  const auto require = [this](Span<const T> rows, std::size_t width, const char* name) {
+    if (!rows.empty()) detail::check_count(rows.size(), size() * width, 0, name);
+  };
+  require(estimate.position, 3, "position of the estimate");
+  require(estimate.velocity, 3, "velocity of the estimate");
+  require(estimate.attitude, 4, "attitude of the estimate");
   if (substeps < 1) {
     PROPWASH_THROW(
         std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
@@ -148,6 +158,7 @@ void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command, int substeps,
   begin(level);
   const detail::OuterJob<T> job{outer_,
                                 command,
+                                estimate,
                                 plan_.starts.data(),
                                 plan_.start_stride(),
                                 plan_.kernels.lanes,

@@ -48,6 +48,14 @@ struct FleetTrajectoryCommand {
   OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
 };
 
+/// The motion on which the outer loops compute; each empty part is the true one.
+template <class T>
+struct FleetMotionEstimate {
+  Span<const T> position;  ///< m, world frame, (size, 3)
+  Span<const T> velocity;  ///< m/s, world frame, (size, 3)
+  Span<const T> attitude;  ///< q_WB, unit, w x y z, (size, 4)
+};
+
 /// The kind of the commands of a flight.
 struct FleetCommandKind {
   enum class Level { speeds, rates, outer };

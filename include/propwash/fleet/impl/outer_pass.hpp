@@ -54,6 +54,7 @@ template <class T>
 struct OuterJob {
   FleetOuter<T>& outer;
   OuterRows<T> command;
+  FleetMotionEstimate<T> estimate;
   const T* starts;  // weight [N] at 2 of each row
   std::size_t starts_stride;
   int lanes;  // of a block
@@ -122,11 +123,20 @@ class OuterRun {
 
   OuterLoopInput<Real> input(const T* state, std::size_t first) const {
     OuterLoopInput<Real> in;
-    const T* const q = state + FleetLayout::attitude * job_.lanes;
-    const Vec3<Real> axis = triple(state, FleetLayout::attitude + 1);
-    in.motion = {triple(state, FleetLayout::position),
-                 triple(state, FleetLayout::velocity),
-                 {Real::load(q), axis.x, axis.y, axis.z},
+    const auto& estimate = job_.estimate;
+    Real q[4];
+    if (estimate.attitude.empty()) {
+      for (int i = 0; i < 4; ++i)
+        q[i] = Real::load(state + (FleetLayout::attitude + i) * job_.lanes);
+    } else {
+      rows<4>(estimate.attitude, first, q);
+    }
+    const auto part = [&](Span<const T> estimated, int field) {
+      return estimated.empty() ? triple(state, field) : row3(estimated, first);
+    };
+    in.motion = {part(estimate.position, FleetLayout::position),
+                 part(estimate.velocity, FleetLayout::velocity),
+                 {q[0], q[1], q[2], q[3]},
                  triple(state, FleetLayout::filter_value)};
     for (int lane = 0; lane < Real::lanes; ++lane) {
       const std::size_t vehicle = first + static_cast<std::size_t>(lane);

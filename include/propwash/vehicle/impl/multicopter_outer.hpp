@@ -24,7 +24,8 @@ void Multicopter<N, T>::prepare_outer() {
 }
 
 template <int N, class T>
-void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt) {
+void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt,
+                             const MotionEstimate<T>* estimate) {
   const bool by_rates = commands_rates(command.loop);
   if (outer_dt_ == 0.0) validate_outer_loops(parameters_);
   if (by_rates) validate_rate_loops(parameters_);
@@ -39,15 +40,17 @@ void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt) {
     memory_.outer_loop = static_cast<int>(command.loop);
     is_due = true;
   }
-  if (is_due) update_outer(command);
+  if (is_due) update_outer(command, estimate);
   advance(by_rates ? rate_controlled(memory_.held_rates) : memory_.held_speeds);
 }
 
 template <int N, class T>
-void Multicopter<N, T>::update_outer(const OuterLoopCommand<T>& command) {
+void Multicopter<N, T>::update_outer(const OuterLoopCommand<T>& command,
+                                     const MotionEstimate<T>* estimate) {
   const State& x = memory_.state;
   OuterLoopInput<T> in;
-  in.motion = {x.position, x.velocity, x.attitude, memory_.controller.filter.value};
+  in.motion = estimate ? *estimate : MotionEstimate<T>{x.position, x.velocity, x.attitude, {}};
+  in.motion.rates_B = memory_.controller.filter.value;
   in.mass = T(parameters_.body.mass);
   if (commands_rates(command.loop)) {
     memory_.held_rates = run_rate_loop(outer_law_, memory_.outer, in, command);

@@ -1,0 +1,33 @@
+"""Data sets of simulated flights: Blackbird and EuRoC formats.
+
+    datasets.Blackbird(environment="room", duration=60.0).write(Path("set"), "star", "forward", 4.0)
+    datasets.Euroc(environment="warehouse").write(Path("oval"), "oval", "forward", 2.0)
+
+`docs/datasets.md` describes the files. Trajectories need extra `tune`, bags `log`, images
+`video`.
+"""
+
+from __future__ import annotations
+
+from propwash.datasets._blackbird import BLACKBIRD_CAMERAS, Blackbird
+from propwash.datasets._catalogue import (
+    SPEEDS,
+    Yaw,
+    closed_path,
+    sequences,
+    trajectory_names,
+    waypoints,
+)
+from propwash.datasets._euroc import Euroc
+
+__all__ = [
+    "BLACKBIRD_CAMERAS",
+    "SPEEDS",
+    "Blackbird",
+    "Euroc",
+    "Yaw",
+    "closed_path",
+    "sequences",
+    "trajectory_names",
+    "waypoints",
+]
