@@ -129,7 +129,9 @@ def compare(name: str, speed: float, seeds: int) -> dict[str, Result]:
     renderer = Offscreen(scene, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV)
     results = {}
     for label, path in (("forward-facing", forward), ("perception-aware", aware)):
-        images = [renderer.render("grey", *pose).images["grey"] for pose in zip(*fly(path), strict=True)]
+        images = [
+            renderer.render("grey", *pose).images["grey"] for pose in zip(*fly(path), strict=True)
+        ]
         results[label] = Result(path, tracked(images))
         if seeds:
             results[label] = replace(results[label], errors=estimated(scene, path, seeds))
