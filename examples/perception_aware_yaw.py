@@ -3,7 +3,7 @@
 The positions of a path are planned first (minimum snap), its yaw second: such that landmarks of the
 scene stay in the image from one keyframe to the next. Both flights are simulated with the true
 state, and corners are tracked through the rendered grey images. With --vio they are also flown on
-the estimate of visual-inertial odometry (docs/vio.md).
+the estimate of visual-inertial odometry (vio_in_the_loop.py).
 
     pip install "propwash[vision,tune,viz]"
     python examples/perception_aware_yaw.py [--scene room] [--speeds 2 4 6] [--plot yaw.png]
