@@ -70,8 +70,8 @@ def sample_count(depth: Image, camera: Camera, pose: Pose, sweep: Sweep) -> int:
     """
     rows, columns = depth.shape
     u, v = (np.arange(columns) + 0.5) / columns, (np.arange(rows) + 0.5) / rows
-    grid = np.meshgrid(u * camera.width, v * camera.height)
-    points_C = camera.unproject(*grid, depth_in_metres(depth)).reshape(-1, 3)
+    across, down = np.meshgrid(u * camera.width, v * camera.height)
+    points_C = camera.unproject(across, down, depth_in_metres(depth)).reshape(-1, 3)
     points = np.array(pose[0]) + points_C @ rotation(pose[1]).T
     start, end = (camera.project(points, *sweep.at(pose, side)) for side in (-0.5, 0.5))
     motion = np.hypot(end.u - start.u, end.v - start.v)[(start.depth > 0.0) & (end.depth > 0.0)]
