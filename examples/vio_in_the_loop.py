@@ -22,7 +22,7 @@ from pathlib import Path
 from propwash.trajectories import Path as FlightPath
 
 WINDOW = "window"
-FOVS, RATES, SIZES = (50.0, 70.0, 90.0), (10.0, 20.0, 30.0), ((192, 144), (320, 240), (480, 360))
+FOVS, RATES, SIZES = (50.0, 70.0, 90.0), (10.0, 20.0, 30.0), ((200, 150), (400, 300), (640, 480))
 
 
 def arguments_of(argv: list[str] | None) -> argparse.Namespace:
@@ -31,10 +31,10 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1, help="number of flights")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--duration", type=float, default=120.0, help="s")
-    parser.add_argument("--speed", type=float, default=2.8, help="m/s, maximum")
+    parser.add_argument("--speed", type=float, default=2.5, help="m/s, maximum")
     parser.add_argument("--fov", type=float, default=70.0, help="degrees, vertical")
     parser.add_argument("--rate", type=float, default=20.0, help="Hz, of image pairs")
-    parser.add_argument("--size", default="320x240", help="pixels")
+    parser.add_argument("--size", default="400x300", help="pixels")
     parser.add_argument("--baseline", type=float, default=0.2, help="m")
     parser.add_argument("--window", action="store_true", help="fly through a window instead")
     parser.add_argument("--study", action="store_true", help="vary fov, rate and size")
@@ -76,10 +76,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def size_of(text: str) -> tuple[int, int]:
-    """The size in "320x240"."""
+    """The size in "400x300"."""
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"size = {text!r}: expected WIDTHxHEIGHT, such as 320x240")
+        raise ValueError(f"size = {text!r}: expected WIDTHxHEIGHT, such as 400x300")
     return int(parts[0]), int(parts[1])
 
 

@@ -63,6 +63,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         [r"6\.0 m/s  forward-facing +\d", r"6\.0 m/s  perception-aware +\d", r"yaw\.png"],
     ),
     (
+        "vio_in_the_loop.py",
+        ["--duration", "3", "--plot", "vio.png"],
+        [r"completed: 1 of 1; error at the end: median \d"],
+    ),
+    (
         "vehicle_in_the_loop.py",
         ["--seconds", "1", "--speed", "2", "--in-process"],
         ["Crazyflie|Simulating a circle", "every frame has the time stamp of a pose: True"],
