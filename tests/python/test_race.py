@@ -256,10 +256,21 @@ def test_the_speed_profile_keeps_the_acceleration_within_its_bound() -> None:
     assert both.max() < bound * 1.001
 
 
+def test_drag_limits_the_speed_profile() -> None:
+    """On a straight line the speed tends to that at which the drag equals the bound."""
+    steps, bound, drag = np.full(4000, 0.05), 20.0, (0.5, 0.1)
+    fastest = np.full(len(steps) + 1, 100.0)
+    speed = _plan._speeds(np.zeros(len(fastest)), steps, fastest, bound, drag)
+    terminal = (-drag[0] + math.sqrt(drag[0] ** 2 + 4.0 * drag[1] * bound)) / (2.0 * drag[1])
+    assert speed[2000] == pytest.approx(terminal, rel=1e-3)
+    assert speed.max() < terminal * (1.0 + 1e-9)
+
+
 def test_plans_stay_within_the_limits_of_the_vehicle() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
-    points = race.route((18.5, 6.5, 1.0), Scene.load("alphapilot", seed=1).gates)
-    path = _plan.plan(points, vehicle, 0.5 * np.pi)
+    gates = Scene.load("alphapilot", seed=1).gates
+    points = race.route((18.5, 6.5, 1.0), gates).points(gates)
+    path = _plan.Planner(vehicle).plan(points, 0.5 * np.pi)
     reference = path.sample(period=0.005)
     for at in (0.0, path.duration):
         rest = path.sample([at])
@@ -273,7 +284,7 @@ def test_plans_stay_within_the_limits_of_the_vehicle() -> None:
     beyond = required.rotor_thrusts > 1.02 * np.array(vehicle.max_rotor_thrust)
     assert beyond.any(axis=1).mean() < 0.03
     reduced = replace(_plan.LIMITS, thrust=0.6)
-    assert _plan.plan(points, vehicle, limits=reduced).duration > 1.05 * path.duration
+    assert _plan.Planner(vehicle, reduced).plan(points).duration > 1.05 * path.duration
 
 
 def test_a_heading_changes_only_towards_the_path() -> None:

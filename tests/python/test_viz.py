@@ -274,7 +274,7 @@ def test_a_race_is_drawn_with_its_gates(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     scene = Scene.load("alphapilot", seed=3)
     time = np.linspace(0.0, 4.0, 50)
-    route = race.route((18.5, 6.5, 1.0), scene.gates)
+    route = race.route((18.5, 6.5, 1.0), scene.gates).points(scene.gates)
     position = np.stack(
         [np.interp(time, np.linspace(0, 4, len(route)), c) for c in route.T], axis=1
     )

@@ -26,8 +26,9 @@ def add_parser(commands: Any) -> None:
         "--seeds",
         type=int,
         metavar="N",
-        help="fly the courses of seeds 0 to N - 1, and print a table and the team's score",
+        help="fly N courses, from that of --seed on, and print a table and the team's score",
     )
+    _add_sensors(parser)
     parser.add_argument(
         "--camera", action="store_true", help="show images of an on-board camera, not the map"
     )
@@ -48,6 +49,43 @@ def add_parser(commands: Any) -> None:
         help="precision of the simulation (default: %(default)s)",
     )
     parser.set_defaults(run=run)
+
+
+def _add_sensors(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("flight by sensors")
+    group.add_argument(
+        "--sensors",
+        action="store_true",
+        help="fly by IMU, infrared beacons and range finder, without knowing the true state",
+    )
+    group.add_argument(
+        "--mount",
+        choices=("tilted", "level"),
+        default="tilted",
+        help="of the camera: as on racing vehicles, or that of the papers (default: %(default)s)",
+    )
+    group.add_argument("--reach", type=float, help="m, beyond which a beacon is not seen")
+    group.add_argument("--miss", type=float, default=0.0, help="probability that a beacon is missed")
+    group.add_argument(
+        "--pixels", type=float, default=2.0, help="noise of a beacon (default: %(default)s)"
+    )
+    group.add_argument("--latency", type=float, default=0.0, help="s, until readings arrive")
+
+
+def _sensor_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of race.fly for a flight by sensors."""
+    if not options.sensors:
+        return {"dtype": options.dtype}
+    if options.dtype != "float64":
+        raise ValueError("--dtype: expected float64 with --sensors")
+    suite = race.SensorSuite(
+        camera=race.mounted_camera(options.mount),
+        deviation=options.pixels,
+        reach=float("inf") if options.reach is None else options.reach,
+        miss_rate=options.miss,
+        latency=options.latency,
+    )
+    return {"pilot": race.SensorPilot, "sensors": suite}
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -74,7 +112,10 @@ def run(options: argparse.Namespace) -> None:
     if not options.camera and not is_recording:
         viz.require_matplotlib()
     result = race.fly(
-        options.seed, options.vehicle, dtype=options.dtype, progress=progress("race: flying")
+        options.seed,
+        options.vehicle,
+        progress=progress("race: flying"),
+        **_sensor_options(options),
     )
     print(race.report(result), flush=True)
     shown = race.show(
@@ -93,7 +134,8 @@ def _runs(options: argparse.Namespace) -> None:
     check_range("seeds", options.seeds, 1, 10_000)
     show = progress("race: flying")
     results = []
-    for seed in range(options.seeds):
-        results.append(race.fly(seed, options.vehicle, dtype=options.dtype))
-        show((seed + 1) / options.seeds)
+    arguments = _sensor_options(options)
+    for number in range(options.seeds):
+        results.append(race.fly(options.seed + number, options.vehicle, **arguments))
+        show((number + 1) / options.seeds)
     print(race.table(results))

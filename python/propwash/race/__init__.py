@@ -6,7 +6,7 @@ the time limit. The course is the scene `alphapilot`; a seed moves its gates wit
 bounds.
 
 `fly` plans a path through the gates and simulates a flight with the library's tracking controller;
-`judge` scores any flight.
+with `pilot=SensorPilot` the pilot knows only the readings of its sensors. `judge` scores any flight.
 
 >>> from propwash import race
 >>> result = race.fly(seed=3)
@@ -16,6 +16,22 @@ bounds.
 
 from __future__ import annotations
 
+from propwash.race._estimates import Estimates, EstimationErrors
+from propwash.race._fly import fly
+from propwash.race._interface import (
+    Briefing,
+    Estimate,
+    Image,
+    Pilot,
+    PilotMaker,
+    Range,
+    Readings,
+    SensorSuite,
+    Sighting,
+    mounted_camera,
+)
+from propwash.race._pilot import SensorPilot
+from propwash.race._plan import LIMITS
 from propwash.race._race import (
     COLLISION_RADIUS,
     PERIOD,
@@ -26,31 +42,45 @@ from propwash.race._race import (
     Passage,
     Result,
     course_gates,
-    fly,
     gates_in_order,
     judge,
     passages,
     report,
-    route,
     score,
     table,
     team_score,
 )
+from propwash.race._route import Route, route
 from propwash.race._video import show
 
 __all__ = [
     "COLLISION_RADIUS",
+    "LIMITS",
     "PERIOD",
     "POINTS",
     "TIME_LIMIT",
+    "Briefing",
     "Collision",
+    "Estimate",
+    "Estimates",
+    "EstimationErrors",
     "Flight",
+    "Image",
     "Passage",
+    "Pilot",
+    "PilotMaker",
+    "Range",
+    "Readings",
     "Result",
+    "Route",
+    "SensorPilot",
+    "SensorSuite",
+    "Sighting",
     "course_gates",
     "fly",
     "gates_in_order",
     "judge",
+    "mounted_camera",
     "passages",
     "report",
     "route",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from propwash import _rotation
 from propwash.race import _race as race
+from propwash.race._estimates import Estimates
 from propwash.viz.figures import (
     END,
     START,
@@ -75,6 +76,8 @@ class _Map:
         self.start = float(flight.time[0])
         self.gates = race.course_gates(result.scene, result.course)
         self.over_time: list[Any] = []
+        self.estimated: list[Any] = []
+        """The lines of the estimated path and gates."""
         if is_small:
             self.above = empty.add_subplot()
             self._draw_map()
@@ -114,6 +117,8 @@ class _Map:
             axes.plot(*end.T, color=PASSED if k < passed else WAITING, lw=3.0)[0]
             for k, end in enumerate(self.ends)
         ]
+        if self.result.estimates is not None:
+            self._draw_estimates(axes, self.result.estimates)
         axes.plot(*positions[0], **START, ms=9, label="start")
         if not self._is_video:
             axes.plot(*positions[-1], **END, label="end")
@@ -125,6 +130,23 @@ class _Map:
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.08)
         labelled(axes, "from above", "x [m]", "y [m]")
+
+    def _draw_estimates(self, axes: Any, estimates: Estimates) -> None:
+        last = len(self.flight.time) - 1
+        style: dict[str, Any] = {"color": "black", "ls": (0, (3, 2)), "zorder": 3}
+        self.estimated.append(
+            axes.plot(*estimates.position[:, :2].T, **style, lw=0.9, label="path, estimated")[0]
+        )
+        for number, gate in enumerate(estimates.gates_at(last)):
+            label = "gate, estimated" if number == 0 else None
+            self.estimated.append(
+                axes.plot(*gate_ends(gate).T, **style, lw=1.6, label=label)[0]
+            )
+
+    def _move_estimates(self, estimates: Estimates, row: int) -> None:
+        self.estimated[0].set_data(*estimates.position[: row + 1, :2].T)
+        for line, gate in zip(self.estimated[1:], estimates.gates_at(row), strict=True):
+            line.set_data(*gate_ends(gate).T)
 
     def _draw_over_time(self, label: str, values: Array, axes: Any) -> None:
         time, name = self.flight.time - self.start, label.partition(" ")[0]
@@ -162,7 +184,14 @@ class _Map:
             self.clock = self.above.set_title("0 s", fontsize=10)
         else:
             self.clock = self.figure.text(0.98, 0.02, "", ha="right", va="bottom", fontsize=10)
-        return [self.path, *self.lines, *self.cursors, self.vehicle, self.clock]
+        return [
+            self.path,
+            *self.lines,
+            *self.estimated,
+            *self.cursors,
+            self.vehicle,
+            self.clock,
+        ]
 
     def move(self, t: float) -> None:
         """Moves the artists to a time of the flight [s]."""
@@ -170,6 +199,8 @@ class _Map:
         x, y, _ = self._at(t)
         self.path.set_segments(list(self.pieces[: max(row, 0)]))
         self.vehicle.set_data([x], [y])
+        if self.result.estimates is not None:
+            self._move_estimates(self.result.estimates, max(row, 0))
         for cursor in self.cursors:
             cursor.set_xdata([t - self.start] * 2)
         passed = sum(passage.time <= t for passage in self.result.passages)
@@ -189,3 +220,11 @@ def gate_ends(gate: Gate) -> Array:
     left = _rotation.rotation(gate.attitude)[:2, 1] * 0.5 * gate.width
     centre = np.asarray(gate.position)[:2]
     return np.stack([centre + left, centre - left])
+
+
+def opening(gate: Gate) -> Array:
+    """(5, 3) m, the outline of the opening, closed."""
+    axes = _rotation.rotation(gate.attitude)
+    left, up = 0.5 * gate.width * axes[:, 1], 0.5 * gate.height * axes[:, 2]
+    corners = [left + up, -left + up, -left - up, left - up, left + up]
+    return np.asarray(gate.position) + np.array(corners)

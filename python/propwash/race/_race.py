@@ -1,23 +1,17 @@
-"""The course, its scoring rules and simulated flights through it (see the package)."""
+"""The course and its scoring rules (see the package)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from os import PathLike
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from propwash import _rotation
-from propwash._checks import shaped, whole_number
-from propwash.fleet import Fleet
-from propwash.race import _plan
-from propwash.trajectories import Path
-from propwash.vehicle import files as vehicles
+from propwash._checks import shaped
+from propwash.race._estimates import Estimates, EstimationErrors, errors_of
 from propwash.vehicle.multicopter import DEFAULT_DT
-from propwash.vehicle.parameters import VehicleParameters
 from propwash.world import Gate, Scene
 
 Array = NDArray[np.float64]
@@ -29,10 +23,10 @@ POINTS = 10.0
 COLLISION_RADIUS = 0.15
 """m, of the vehicle's sphere in the published renderer."""
 
-_SUBSTEPS = 8
-PERIOD = _SUBSTEPS * DEFAULT_DT
-"""s, between commands and between rows of a flight: 120 Hz."""
-_RECORDED = ("position", "attitude", "velocity")
+ROW_STEPS = 8
+"""Time steps between rows of a flight."""
+PERIOD = ROW_STEPS * DEFAULT_DT
+"""s, between rows of a flight: 120 Hz."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +85,8 @@ class Result:
     """Name of the vehicle."""
     seed: int | None = None
     """Seed of the noise and of the gates' positions; None if unknown."""
+    estimates: Estimates | None = None
+    """Of a pilot that flies by sensors."""
 
     @property
     def finished(self) -> bool:
@@ -101,6 +97,14 @@ class Result:
     def time(self) -> float:
         """Time of the last gate passed [s]; NaN without one."""
         return self.passages[-1].time if self.passages else float("nan")
+
+    @property
+    def estimation(self) -> EstimationErrors | None:
+        """Errors of the estimates; None without estimates."""
+        if self.estimates is None:
+            return None
+        flight, passed = self.flight, [passage.time for passage in self.passages]
+        return errors_of(self.estimates, flight.time, flight.position, flight.attitude, passed)
 
 
 def score(gates: int, time: float, collided: bool = False, time_limit: float = TIME_LIMIT) -> float:
@@ -218,111 +222,6 @@ def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision |
     return Collision(scene.names[hits.id[first]], float(when))
 
 
-def fly(
-    seed: int = 0,
-    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
-    *,
-    scene: Scene | None = None,
-    course: Sequence[str] | None = None,
-    start: ArrayLike | None = None,
-    yaw: float | None = None,
-    dtype: Literal["float32", "float64"] = "float64",
-    time_limit: float = TIME_LIMIT,
-    progress: Callable[[float], None] | None = None,
-) -> Result:
-    """Simulates a flight through a course, with the noise of the vehicle, and scores it.
-
-    seed: of the gates' positions and of the noise. scene: None: the AlphaPilot course. course:
-    names of gates in order; None: all. start: (3,) m, world frame. yaw: rad. None: those of the
-    scene. time_limit: s. progress: called with the completed fraction.
-
-    The path is planned from the true positions of the gates; the geometric tracking controller
-    follows it with feedback of the true state. Requires scipy.
-    """
-    parameters = vehicles.load(vehicle)
-    seed = whole_number("seed", seed, 0, 2**64 - 1)
-    scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
-    gates = course_gates(scene, course)
-    point, heading = _start(scene, start, yaw)
-    path = _plan.plan(route(point, gates), parameters, heading)
-    if progress is not None:
-        progress(0.5)
-    flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
-    result = judge(scene, flight, course, time_limit=time_limit)
-    if progress is not None:
-        progress(1.0)
-    return Result(**{**vars(result), "vehicle": parameters.name, "seed": seed})
-
-
-def _simulated(
-    vehicle: VehicleParameters,
-    path: Path,
-    point: Array,
-    heading: float,
-    dtype: Literal["float32", "float64"],
-    seed: int,
-    time_limit: float,
-) -> Flight:
-    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
-    fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
-    fleet.reset(position=point, attitude=_level(heading))
-    start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
-    rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
-    time = np.arange(rows + 1, dtype=np.float64) * PERIOD
-    # each command is constant for a period: it is sampled at the middle
-    reference = path.sample(time[:-1] + 0.5 * PERIOD)
-    motion = fleet.rollout(reference, substeps=_SUBSTEPS, record=_RECORDED)
-    return Flight(
-        time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
-    )
-
-
-def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
-    """Returns points (n, 3) [m] from the start through all gates along their axes.
-
-    If the path comes from the wrong side of a gate, a point beside the gate is added.
-    """
-    points = [np.asarray(start, dtype=np.float64)]
-    for number, gate in enumerate(gates):
-        rotation = _rotation.rotation(gate.attitude)
-        centre, along, left = np.asarray(gate.position), rotation[:, 0], rotation[:, 1]
-        before = _clearance(centre, gates[number - 1 : number])
-        after = _clearance(centre, gates[number + 1 : number + 2])
-        offset = points[-1] - centre
-        if offset @ along > -1.0:
-            side = left if offset @ left > 0.0 else -left
-            detour = centre + (0.5 * gate.width + gate.border + 1.3) * side
-            detour[2] = 0.5 * (points[-1][2] + centre[2])
-            points.append(detour)
-        last = number == len(gates) - 1
-        points += [centre - before * along, centre, centre + (12.0 if last else after) * along]
-    return np.array(points)
-
-
-def _clearance(centre: Array, neighbour: Sequence[Gate]) -> float:
-    if not neighbour:
-        return 2.5
-    return min(2.5, 0.25 * float(np.linalg.norm(np.asarray(neighbour[0].position) - centre)))
-
-
-def _level(yaw: float) -> Array:
-    return np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
-
-
-def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Array, float]:
-    scene_start = scene.start
-    if start is None:
-        if scene_start is None:
-            raise ValueError(f"start: expected a point [m], as scene {scene.name!r} has no start")
-        start = scene_start.position
-    if yaw is None:
-        yaw = 0.0 if scene_start is None else scene_start.yaw
-    point = np.array(start, dtype=np.float64)
-    if point.shape != (3,) or not np.isfinite(point).all() or not np.isfinite(yaw):
-        raise ValueError(f"start, yaw: expected 3 and 1 finite numbers, got {start!r:.100}, {yaw}")
-    return point, float(yaw)
-
-
 def _checked(flight: Flight) -> Flight:
     time = shaped("flight.time", flight.time, ("T",))
     arrays = {
@@ -345,26 +244,37 @@ def _checked(flight: Flight) -> Flight:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Returns a table of results and a summary, as text. Raises ValueError for no results."""
+    """Returns a table of results and a summary, as text. Raises ValueError for no results.
+
+    For flights by sensors it contains the errors of the estimates: root mean squares over the
+    flight, and of the gates at their passages.
+    """
     if not results:
         raise ValueError("results: expected at least one run, got none")
-    lines = [f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"]
+    has_estimates = any(result.estimates is not None for result in results)
+    head = f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"
+    if has_estimates:
+        head += f"{'position [m]':>14s}{'attitude [deg]':>16s}{'gates [m]':>11s}"
+    lines = [head]
     for result in results:
         last = result.passages[-1].time if result.passages else np.nan
-        note = "" if result.collision is None else f"  collision with {result.collision.item}"
         gates = f"{len(result.passages)}/{len(result.course)}"
-        lines.append(f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}{note}")
+        line = f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}"
+        errors = result.estimation
+        if errors is not None:
+            degrees = np.degrees(errors.attitude)
+            line += f"{errors.position:14.3f}{degrees:16.2f}{errors.gates:11.3f}"
+        note = "" if result.collision is None else f"  collision with {result.collision.item}"
+        lines.append(line + note)
     scores = [result.score for result in results]
     best = min(5, len(scores))
     finished = sum(result.finished for result in results)
-    return "\n".join(
-        [
-            *lines,
-            f"{finished} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}",
-            f"mean of the best {best}: {team_score(scores, best):.2f} "
-            "(20 published teams, flying by camera: best 91.39, tenth 71.10)",
-        ]
+    lines.append(f"{finished} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}")
+    lines.append(
+        f"mean of the best {best}: {team_score(scores, best):.2f} "
+        "(20 published teams, flying by camera: best 91.39, tenth 71.10)"
     )
+    return "\n".join(lines)
 
 
 def report(result: Result) -> str:
@@ -383,6 +293,12 @@ def report(result: Result) -> str:
     lines += [f"  {name:8s}{'-':>10s}" for name in result.course[len(result.passages) :]]
     if result.collision is not None:
         lines.append(f"  collision with {result.collision.item} at {result.collision.time:.2f} s")
+    errors = result.estimation
+    if errors is not None:
+        lines.append(
+            f"  estimation errors (rms): position {errors.position:.3f} m, attitude "
+            f"{np.degrees(errors.attitude):.2f} deg, gates {errors.gates:.3f} m"
+        )
     lines.append(
         f"  {len(result.passages)} of {len(result.course)} gates, score {result.score:.2f}"
     )

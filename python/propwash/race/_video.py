@@ -50,7 +50,7 @@ def show(
     """
     path = Path(path)
     if path.suffix.lower() == ".rrd":
-        return viz.show(result.flight, path, scene=result.scene, title=f"seed {result.seed}")
+        return _recording(result, path)
     _video.check(path)
     suffix = path.suffix.lower()
     width, height = size or (_SIZE if camera else _MAP_SIZE)[suffix]
@@ -66,6 +66,27 @@ def show(
     images = _with_progress(view(result, when, width, height), len(when), progress)
     count = _video.write(path, images, rate)
     return f"video {path}: {count} images of {width}x{height}, {rate:g} a second"
+
+
+def _recording(result: race.Result, path: Path) -> str:
+    """Writes a recording of the flight, and of its estimate with the estimated gates."""
+    title, flight, estimates = f"seed {result.seed}", result.flight, result.estimates
+    if estimates is None:
+        return viz.show(flight, path, scene=result.scene, title=title)
+    estimated = race.Flight(
+        flight.time, estimates.position, estimates.attitude, estimates.velocity
+    )
+    gates = {
+        f"estimated {gate.name}": _race_map.opening(gate)
+        for gate in estimates.gates_at(len(flight.time) - 1)
+    }
+    return viz.show(
+        {"true": flight, "estimate": estimated},
+        path,
+        scene=result.scene,
+        landmarks=gates,
+        title=title,
+    )
 
 
 def _with_progress(

@@ -1,0 +1,210 @@
+"""Simulated flights: along a plan through the true gates, or by a pilot with sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash._checks import whole_number
+from propwash.fleet import Fleet
+from propwash.race import _plan
+from propwash.race._estimates import Estimates, offset_of
+from propwash.race._instruments import Instruments
+from propwash.race._interface import Briefing, PilotMaker, SensorSuite
+from propwash.race._race import (
+    PERIOD,
+    ROW_STEPS,
+    TIME_LIMIT,
+    Flight,
+    Result,
+    course_gates,
+    judge,
+)
+from propwash.race._route import route
+from propwash.trajectories import Limits, Path
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import DEFAULT_DT, Multicopter
+from propwash.vehicle.parameters import VehicleParameters
+from propwash.world import Gate, Scene
+
+Array = NDArray[np.float64]
+
+_RECORDED = ("position", "attitude", "velocity")
+_CHECK_ROWS = 60
+"""Rows of a flight between two tests whether it is over."""
+
+
+def fly(
+    seed: int = 0,
+    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
+    *,
+    pilot: PilotMaker | None = None,
+    sensors: SensorSuite | None = None,
+    limits: Limits | None = None,
+    scene: Scene | None = None,
+    nominal: Scene | None = None,
+    course: Sequence[str] | None = None,
+    start: ArrayLike | None = None,
+    yaw: float | None = None,
+    dtype: Literal["float32", "float64"] = "float64",
+    time_limit: float = TIME_LIMIT,
+    progress: Callable[[float], None] | None = None,
+) -> Result:
+    """Simulates a flight through a course, with the noise of the vehicle, and scores it.
+
+    seed: of the gates' positions and of the noise. pilot: makes a pilot from a Briefing, such as
+    SensorPilot, which flies by sensor readings; None: a plan through the true gates is followed
+    with feedback of the true state. sensors: of a pilot; None: SensorSuite(). limits: of the plans.
+    scene: None: the AlphaPilot course. nominal: the scene as a pilot knows it; None: the AlphaPilot
+    course at its nominal poses, or `scene`. course: names of gates in order; None: all. start: (3,)
+    m, world frame. yaw: rad. None: those of the scene. dtype: without a pilot. time_limit: s.
+    progress: called with the completed fraction.
+
+    The geometric tracking controller follows the plans. Requires scipy.
+    """
+    parameters = vehicles.load(vehicle)
+    seed = whole_number("seed", seed, 0, 2**64 - 1)
+    if scene is None:
+        scene = Scene.load("alphapilot", seed=seed)
+        nominal = Scene.load("alphapilot") if nominal is None else nominal
+    gates = course_gates(scene, course)
+    point, heading = _start(scene, start, yaw)
+    estimates = None
+    if pilot is None:
+        points = route(point, gates).points(gates)
+        path = _plan.Planner(parameters, limits or _plan.LIMITS).plan(points, heading)
+        if progress is not None:
+            progress(0.5)
+        flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
+    else:
+        known = course_gates(scene if nominal is None else nominal, [g.name for g in gates])
+        briefing = Briefing(
+            tuple(known), point, heading, parameters, sensors or SensorSuite(), DEFAULT_DT, limits
+        )
+        recorder = _Recorder(scene, gates, time_limit, progress)
+        _by_sensors(parameters, pilot, briefing, recorder, seed)
+        flight, estimates = recorder.flight(), recorder.estimates(known)
+    result = judge(scene, flight, course, time_limit=time_limit)
+    if progress is not None:
+        progress(1.0)
+    return replace(result, vehicle=parameters.name, seed=seed, estimates=estimates)
+
+
+class _Recorder:
+    """The rows of a flight by a pilot, and the test whether it is over."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        gates: Sequence[Gate],
+        time_limit: float,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.scene, self.gates = scene, gates
+        self._time_limit, self._progress = time_limit, progress
+        self._rows: list[tuple[Array, Array, Array]] = []
+        self._estimates: list[Any] = []
+
+    def add(self, vehicle: Multicopter, estimate: Any) -> bool:
+        """Adds a row; returns whether the flight is over."""
+        state = vehicle.state
+        self._rows.append((state.position, state.attitude, state.velocity))
+        self._estimates.append(estimate)
+        count, end = len(self._rows), round(self._time_limit / PERIOD)
+        if count > end:
+            return True
+        if count % _CHECK_ROWS:
+            return False
+        if self._progress is not None:
+            self._progress(count / end)
+        names = [gate.name for gate in self.gates]
+        so_far = judge(self.scene, self.flight(), names, time_limit=self._time_limit)
+        return so_far.finished or so_far.collision is not None
+
+    def flight(self) -> Flight:
+        """The flight so far."""
+        time = np.arange(len(self._rows)) * PERIOD
+        return Flight(time, *(np.array(column) for column in zip(*self._rows, strict=True)))
+
+    def estimates(self, nominal: Sequence[Gate]) -> Estimates | None:
+        """The estimates in the rows of the flight; None if the pilot has none."""
+        if any(each is None for each in self._estimates):
+            return None
+        parts = ("position", "velocity", "attitude")
+        motion = [np.array([getattr(each, part) for each in self._estimates]) for part in parts]
+        gates = [getattr(each, "gates", None) for each in self._estimates]
+        return Estimates(
+            *motion,
+            None if any(each is None for each in gates) else np.array(gates),
+            np.array([offset_of(*pair) for pair in zip(nominal, self.gates, strict=True)]),
+            tuple(nominal),
+        )
+
+
+def _by_sensors(
+    parameters: VehicleParameters,
+    maker: PilotMaker,
+    briefing: Briefing,
+    recorder: _Recorder,
+    seed: int,
+) -> None:
+    """Flies with a pilot until the recorder reports the end."""
+    vehicle = Multicopter(parameters, seed=seed)
+    vehicle.reset(position=briefing.position, attitude=_level(briefing.yaw))
+    vehicle.outer_loops = replace(vehicle.outer_loops, tracking_tilt_limit=_plan.TILT)
+    suite, dt = briefing.sensors, briefing.dt
+    instruments = Instruments(vehicle, recorder.scene, recorder.gates, suite, dt, seed)
+    pilot = maker(briefing)
+    step = 0
+    while True:
+        command, estimate = pilot(instruments.read())
+        if step % ROW_STEPS == 0 and recorder.add(vehicle, estimate):
+            return
+        vehicle.step(command, dt, state=estimate)
+        step += 1
+
+
+def _simulated(
+    vehicle: VehicleParameters,
+    path: Path,
+    point: Array,
+    heading: float,
+    dtype: Literal["float32", "float64"],
+    seed: int,
+    time_limit: float,
+) -> Flight:
+    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
+    fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
+    fleet.reset(position=point, attitude=_level(heading))
+    start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
+    rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
+    time = np.arange(rows + 1, dtype=np.float64) * PERIOD
+    # each command is constant for a period: it is sampled at the middle
+    reference = path.sample(time[:-1] + 0.5 * PERIOD)
+    motion = fleet.rollout(reference, substeps=ROW_STEPS, record=_RECORDED)
+    return Flight(
+        time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
+    )
+
+
+def _level(yaw: float) -> Array:
+    return np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
+
+
+def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Array, float]:
+    scene_start = scene.start
+    if start is None:
+        if scene_start is None:
+            raise ValueError(f"start: expected a point [m], as scene {scene.name!r} has no start")
+        start = scene_start.position
+    if yaw is None:
+        yaw = 0.0 if scene_start is None else scene_start.yaw
+    point = np.array(start, dtype=np.float64)
+    if point.shape != (3,) or not np.isfinite(point).all() or not np.isfinite(yaw):
+        raise ValueError(f"start, yaw: expected 3 and 1 finite numbers, got {start!r:.100}, {yaw}")
+    return point, float(yaw)
