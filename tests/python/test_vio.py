@@ -152,6 +152,7 @@ def run(*arguments: str) -> int:
         (("--size", "320"), "size = '320': expected WIDTHxHEIGHT"),
         (("--fov", "190"), "fov = 190 degrees: expected 20 to 150"),
         (("--seeds", "0"), "seeds = 0: expected at least 1"),
+        (("--duration", "-1"), "duration = -1 s: expected a time > 0"),
     ],
 )
 def test_wrong_input_is_reported(
