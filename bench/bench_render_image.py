@@ -1,6 +1,6 @@
 """Processor time of the reference renderer for an image, on one thread.
 
-    python bench/bench_render_image.py [--markdown]
+    python bench/bench_render_image.py [--markdown] [--size WIDTH HEIGHT]
 
 Medians over images from several positions in the scene.
 """
@@ -21,6 +21,8 @@ CASES: tuple[tuple[str, tuple[Kind, ...], int], ...] = (
     ("rgb + depth", ("rgb", "depth"), 1),
     ("rgb + depth, antialias 2", ("rgb", "depth"), 2),
     ("rgb", ("rgb",), 1),
+    ("grey", ("grey",), 1),
+    ("grey, antialias 2", ("grey",), 2),
     ("depth", ("depth",), 1),
     (
         "all eight kinds",
@@ -31,9 +33,11 @@ CASES: tuple[tuple[str, tuple[Kind, ...], int], ...] = (
 VIEWS = 24
 
 
-def milliseconds(scene: str, kinds: tuple[Kind, ...], antialias: int) -> float:
-    """Processor time of an image of 640 x 480, the median over the views."""
-    studio = Offscreen(scene, width=640, height=480, antialias=antialias, seed=1)
+def milliseconds(
+    scene: str, kinds: tuple[Kind, ...], antialias: int, size: tuple[int, int]
+) -> float:
+    """Processor time of an image, the median over the views."""
+    studio = Offscreen(scene, width=size[0], height=size[1], antialias=antialias, seed=1)
     times = []
     for view in range(VIEWS):
         angle = 2.0 * math.pi * view / VIEWS
@@ -49,13 +53,16 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    mark = " | " if parser.parse_args().markdown else "  "
-    print(f"{_core.build_info()['isa']}, ms for an image of 640 x 480 (and images per second)")
+    parser.add_argument("--size", type=int, nargs=2, default=(640, 480), help="pixels")
+    arguments = parser.parse_args()
+    mark, size = " | " if arguments.markdown else "  ", tuple(arguments.size)
+    isa = _core.build_info()["isa"]
+    print(f"{isa}, ms for an image of {size[0]} x {size[1]} (and images per second)")
     rows = [["", *SCENES]]
     for name, kinds, antialias in CASES:
         row = [name]
         for scene in SCENES:
-            median = milliseconds(scene, kinds, antialias)
+            median = milliseconds(scene, kinds, antialias, size)
             row.append(f"{median:.1f} ({1e3 / median:.0f})")
         rows.append(row)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

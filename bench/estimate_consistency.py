@@ -1,14 +1,16 @@
 """Consistency of the error-state filter over simulated flights through the AlphaPilot course.
 
-Each flight has its own noise, start errors and offsets of the gates, which are uniformly distributed
-within their bounds. The filter gets the IMU at 960 Hz, and beacons in view (without occlusion) and
-the range to the ground at 60 Hz. NEES is the normalised estimation error squared, e^T P^-1 e: if the
-covariance P is that of the errors e, the sum over N flights has a chi-square distribution with N
-times the number of errors as degrees of freedom (Bar-Shalom, Li and Kirubarajan, "Estimation with
-applications to tracking and navigation", 2001, section 5.4). Prints the fraction of the times at
-which the mean is within the two-sided 95 % bounds, and the RMS errors; --plot draws it over time.
+Each flight has its own noise, start errors and offsets of the gates, which are uniformly
+distributed within their bounds. The filter gets the IMU at 960 Hz, and beacons in view (without
+occlusion) and the range to the ground at 60 Hz. NEES is the normalised estimation error squared,
+e^T P^-1 e: if the covariance P is that of the errors e, the sum over N flights has a chi-square
+distribution with N times the number of errors as degrees of freedom (Bar-Shalom, Li and
+Kirubarajan, "Estimation with applications to tracking and navigation", 2001, section 5.4). Prints
+the fraction of the times at which the mean is within the two-sided 95 % bounds, and the RMS errors;
+--plot draws it over time.
 
-    python bench/estimate_consistency.py [--flights 100] [--seconds 18] [--tilt 35] [--plot FILE]
+    python bench/estimate_consistency.py [--flights 100] [--seconds 17.5] [--tilt 35]
+        [--pixels 2] [--missed 0] [--plot FILE]
 """
 
 import argparse
@@ -27,8 +29,8 @@ from scipy import stats
 Array = NDArray[np.float64]
 VEHICLE = "flightgoggles"
 RATE = 960  # Hz
-FRAME = 16  # steps between images
-PIXELS, RANGE_VARIANCE, MAX_RANGE = 2.0, 0.009, 20.0
+FRAME, EVERY = 16, 6  # steps between images; images between evaluations
+RANGE_VARIANCE, MAX_RANGE = 0.009, 20.0  # m^2, m
 POSITION, VELOCITY, ATTITUDE = 0.05, 0.05, 0.02  # standard deviations of the start
 GROUPS = {
     "attitude": slice(0, 3),
@@ -90,8 +92,13 @@ def rotation_error(estimate: Array, truth: Array) -> Array:
     return 2.0 * np.sign(change[0]) * change[1:]
 
 
-def estimated(seed: int, seconds: float, tilt_deg: float, every: int = 6) -> tuple[Array, Array]:
-    """One flight: NEES (K, groups) and errors (K, 9) of the motion, after each `every` images."""
+def estimated(
+    seed: int, seconds: float, tilt_deg: float, noise: float = 2.0, missed: float = 0.0
+) -> tuple[Array, Array]:
+    """One flight: NEES (K, groups) and errors (K, 9) of the motion, after each sixth image.
+
+    noise: pixels, standard deviation. missed: the probability that a beacon in view is not seen.
+    """
     flight, rng = flown(seed, seconds), np.random.default_rng(seed)
     bounds = np.array([gate.perturbation for gate in course()])
     offsets = rng.uniform(-bounds, bounds)
@@ -99,7 +106,8 @@ def estimated(seed: int, seconds: float, tilt_deg: float, every: int = 6) -> tup
     pixels = camera.project(
         markers(offsets), flight.position[FRAME - 1 :: FRAME], flight.attitude[FRAME - 1 :: FRAME]
     )
-    u, v = (x + PIXELS * rng.standard_normal(x.shape) for x in (pixels.u, pixels.v))
+    u, v = (x + noise * rng.standard_normal(x.shape) for x in (pixels.u, pixels.v))
+    visible = pixels.in_view & (rng.random(pixels.u.shape) >= missed)
     start = pw.MotionEstimate(
         position=reference().position[0] + POSITION * rng.standard_normal(3),
         velocity=VELOCITY * rng.standard_normal(3),
@@ -121,15 +129,15 @@ def estimated(seed: int, seconds: float, tilt_deg: float, every: int = 6) -> tup
     for image in range(len(u)):
         steps = slice(image * FRAME, (image + 1) * FRAME)
         filter_.propagate(flight.angular_rate[steps], flight.specific_force[steps], 1.0 / RATE)
-        (seen,) = np.nonzero(pixels.in_view[image])
-        filter_.update_beacons(seen // 4, seen % 4, u[image, seen], v[image, seen], camera, PIXELS)
+        (seen,) = np.nonzero(visible[image])
+        filter_.update_beacons(seen // 4, seen % 4, u[image, seen], v[image, seen], camera, noise)
         last = steps.stop - 1
         x, y = flight.attitude[last, 1:3]
         distance = flight.position[last, 2] / (1.0 - 2.0 * (x * x + y * y))
         if 0.0 < distance < MAX_RANGE:
-            noise = np.sqrt(RANGE_VARIANCE) * rng.standard_normal()
-            filter_.update_range(distance + noise, RANGE_VARIANCE)
-        if image % every == every - 1:
+            distance += np.sqrt(RANGE_VARIANCE) * rng.standard_normal()
+            filter_.update_range(distance, RANGE_VARIANCE)
+        if image % EVERY == EVERY - 1:
             error = error_of(filter_, flight, last, offsets)
             nees.append(normalised(error[moving], filter_.covariance[np.ix_(moving, moving)]))
             errors.append(error[:9])
@@ -193,12 +201,12 @@ def report(nees: Array, errors: Array) -> None:
     print(f"RMS: {1e3 * rms[2]:.0f} mm, {1e3 * rms[1]:.0f} mm/s, {np.degrees(rms[0]):.2f} degrees")
 
 
-def plot(nees: Array, path: str, every: int = 6) -> None:
+def plot(nees: Array, path: str) -> None:
     """Draws the mean NEES over time, divided by the number of errors."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
-    when = np.arange(1, nees.shape[1] + 1) * every * FRAME / RATE
+    when = np.arange(1, nees.shape[1] + 1) * EVERY * FRAME / RATE
     for axis, name in zip(axes, ("motion", "gates"), strict=True):
         k = list(GROUPS).index(name)
         freedom = degrees_of_freedom()[k]
@@ -216,12 +224,15 @@ def main() -> None:
     """Runs the flights and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flights", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=18.0)
+    parser.add_argument("--seconds", type=float, default=17.5)
     parser.add_argument("--tilt", type=float, default=35.0, help="degrees, of the camera, up")
+    parser.add_argument("--pixels", type=float, default=2.0, help="standard deviation of the noise")
+    parser.add_argument("--missed", type=float, default=0.0, help="probability to miss a beacon")
     parser.add_argument("--plot", help="file for a figure")
     options = parser.parse_args()
     start = time.process_time()
-    runs = [estimated(seed, options.seconds, options.tilt) for seed in range(options.flights)]
+    settings = (options.seconds, options.tilt, options.pixels, options.missed)
+    runs = [estimated(seed, *settings) for seed in range(options.flights)]
     nees, errors = (np.array(column) for column in zip(*runs, strict=True))
     report(nees, errors)
     print(f"{time.process_time() - start:.0f} s of CPU")

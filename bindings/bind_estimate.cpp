@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "arrays.hpp"

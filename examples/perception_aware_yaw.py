@@ -3,7 +3,7 @@
 The positions of a path are planned first (minimum snap), its yaw second: such that landmarks of the
 scene stay in the image from one keyframe to the next. Both flights are simulated with the true
 state, and corners are tracked through the rendered grey images. With --vio they are also flown on
-the estimate of visual-inertial odometry (docs/vio.md).
+the estimate of visual-inertial odometry (vio_in_the_loop.py).
 
     pip install "propwash[vision,tune,viz]"
     python examples/perception_aware_yaw.py [--scene room] [--speeds 2 4 6] [--plot yaw.png]
@@ -63,10 +63,10 @@ def plan(points: list[tuple[float, float, float]], speed: float) -> Path:
 
 
 def landmarks_along(scene: pw.Scene, path: Path, sphere: tuple[tuple[float, ...], float]) -> Array:
-    """1000 surface points of the scene that are visible from somewhere on the path."""
+    """500 surface points of the scene that are visible from somewhere on the path."""
     points = surface_points(scene, 8000, *sphere, seed=1)
     places = path.sample(np.linspace(0.0, path.duration, 40)).position
-    return points[scene.visible(places[:, None], points[None]).any(axis=0)][:1000]
+    return points[scene.visible(places[:, None], points[None]).any(axis=0)][:500]
 
 
 def fly(path: Path) -> tuple[Array, Array]:
@@ -85,9 +85,7 @@ def tracked(images: list[Image]) -> Array:
     counts = []
     for start in range(0, len(images) - FRAMES, FRAMES):
         corners = cv2.goodFeaturesToTrack(images[start], CORNERS, 0.01, SPACING)
-        for before, after in zip(
-            images[start : start + FRAMES], images[start + 1 :], strict=False
-        ):
+        for before, after in zip(images[start : start + FRAMES], images[start + 1 :], strict=False):
             if corners is not None and len(corners):
                 corners = followed(before, after, corners)
         counts.append(0 if corners is None else len(corners))
@@ -131,7 +129,9 @@ def compare(name: str, speed: float, seeds: int) -> dict[str, Result]:
     renderer = Offscreen(scene, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV)
     results = {}
     for label, path in (("forward-facing", forward), ("perception-aware", aware)):
-        images = [renderer.render("grey", *pose).images["grey"] for pose in zip(*fly(path))]
+        images = [
+            renderer.render("grey", *pose).images["grey"] for pose in zip(*fly(path), strict=True)
+        ]
         results[label] = Result(path, tracked(images))
         if seeds:
             results[label] = replace(results[label], errors=estimated(scene, path, seeds))
@@ -150,8 +150,13 @@ def plot(file: str, speeds: list[float], rows: list[dict[str, Result]]) -> None:
             if colour == "tab:grey":
                 top.plot(now.position[:, 0], now.position[:, 1], "k", lw=1)
             top.quiver(
-                *now.position[:, :2].T, np.cos(now.yaw), np.sin(now.yaw), color=colour,
-                scale=18, width=0.005, label=label,
+                *now.position[:, :2].T,
+                np.cos(now.yaw),
+                np.sin(now.yaw),
+                color=colour,
+                scale=18,
+                width=0.005,
+                label=label,
             )
             time = np.arange(len(result.tracked)) * FRAMES / FRAME_RATE
             bottom.plot(time, result.tracked, color=colour, label=label)
@@ -170,7 +175,10 @@ def main() -> None:
     parser.add_argument("--vio", type=int, default=0, metavar="N", help="N flights on the estimate")
     parser.add_argument("--plot", help="an image file")
     arguments = parser.parse_args()
-    print("max speed  yaw               tracked: mean  minimum" + "  error: m rms" * (arguments.vio > 0))
+    print(
+        "max speed  yaw               tracked: mean  minimum"
+        + "  error: m rms" * (arguments.vio > 0)
+    )
     rows = []
     for speed in arguments.speeds:
         rows.append(compare(arguments.scene, speed, arguments.vio))

@@ -12,17 +12,24 @@ gets the estimate only. docs/vio.md describes the estimator and the results.
 Finished flights are read from the file of --results, so an interrupted study continues.
 """
 
+from __future__ import annotations
+
 import argparse
 import importlib.util
 import itertools
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from propwash.trajectories import Path as FlightPath
 
+if TYPE_CHECKING:
+    from vio import Rig
+    from vio.report import Case, Results, Row
+
 WINDOW = "window"
-FOVS, RATES, SIZES = (50.0, 70.0, 90.0), (10.0, 20.0, 30.0), ((192, 144), (320, 240), (480, 360))
+FOVS, RATES, SIZES = (50.0, 70.0, 90.0), (10.0, 20.0, 30.0), ((200, 150), (400, 300), (640, 480))
 
 
 def arguments_of(argv: list[str] | None) -> argparse.Namespace:
@@ -31,10 +38,10 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1, help="number of flights")
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--duration", type=float, default=120.0, help="s")
-    parser.add_argument("--speed", type=float, default=2.8, help="m/s, maximum")
+    parser.add_argument("--speed", type=float, default=2.5, help="m/s, maximum")
     parser.add_argument("--fov", type=float, default=70.0, help="degrees, vertical")
     parser.add_argument("--rate", type=float, default=20.0, help="Hz, of image pairs")
-    parser.add_argument("--size", default="320x240", help="pixels")
+    parser.add_argument("--size", default="400x300", help="pixels")
     parser.add_argument("--baseline", type=float, default=0.2, help="m")
     parser.add_argument("--window", action="store_true", help="fly through a window instead")
     parser.add_argument("--study", action="store_true", help="vary fov, rate and size")
@@ -64,6 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     if arguments.seeds < 1:
         raise ValueError(f"seeds = {arguments.seeds}: expected at least 1")
+    if not 0.0 < arguments.duration < 1e5:
+        raise ValueError(f"duration = {arguments.duration:g} s: expected a time > 0; use 120")
     width, height = size_of(arguments.size)
     rig = Rig(width, height, arguments.fov, arguments.rate, arguments.baseline)
     results = Results(arguments.results)
@@ -76,14 +85,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def size_of(text: str) -> tuple[int, int]:
-    """The size in "320x240"."""
+    """The size in "400x300"."""
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
-        raise ValueError(f"size = {text!r}: expected WIDTHxHEIGHT, such as 320x240")
+        raise ValueError(f"size = {text!r}: expected WIDTHxHEIGHT, such as 400x300")
     return int(parts[0]), int(parts[1])
 
 
-def flights(arguments, rig, results, verbose):  # type: ignore[no-untyped-def]
+def flights(arguments: argparse.Namespace, rig: Rig, results: Results, verbose: bool) -> list[Row]:
     """The rows of all seeds; flies those that the results lack."""
     from vio import fly
     from vio.paths import window_scene
@@ -121,7 +130,7 @@ def flights(arguments, rig, results, verbose):  # type: ignore[no-untyped-def]
     return rows
 
 
-def path_of(case) -> FlightPath:  # type: ignore[no-untyped-def]
+def path_of(case: Case) -> FlightPath:
     """The path of a case."""
     from vio.paths import approach, figure
 
@@ -130,7 +139,7 @@ def path_of(case) -> FlightPath:  # type: ignore[no-untyped-def]
     return figure(case.scene, case.duration, case.speed)
 
 
-def study(arguments, rig, results) -> None:  # type: ignore[no-untyped-def]
+def study(arguments: argparse.Namespace, rig: Rig, results: Results) -> None:
     """Prints the error against field of view, rate and size, each about the default."""
     from vio.report import study_header, study_line
 

@@ -30,6 +30,8 @@ def write_page(app: Sphinx, config: object) -> None:
     sections = [heading("Commands", "="), help_of(parser)]
     for name, command in subcommands(parser).items():
         sections += [heading(name, "-"), help_of(command)]
+        for inner, nested in subcommands(command).items():
+            sections += [heading(f"{name} {inner}", "^"), help_of(nested)]
     write(Path(app.srcdir) / "docs" / "api" / "commands.rst", "\n".join(sections))
 
 

@@ -137,9 +137,7 @@ def fly(
 
 
 class _Loop:
-    def __init__(
-        self, scene: pw.Scene, path: Path, seed: int, rig: Rig, options: Options
-    ) -> None:
+    def __init__(self, scene: pw.Scene, path: Path, seed: int, rig: Rig, options: Options) -> None:
         self._rig, self._options = rig, options
         self._uav, start = _placed(path, seed, options)
         imu = self._uav.parameters.imu

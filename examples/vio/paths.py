@@ -8,7 +8,6 @@ from propwash.trajectories import Lemniscate, Path, Polynomial, minimum_snap
 from propwash.world import Box, Plane
 
 
-
 def figure(scene: str, duration: float, speed: float) -> Path:
     """A figure eight of at least `duration` [s] and a maximum speed [m/s] of about `speed`.
 
@@ -110,7 +109,9 @@ def approach(seed: int, speed: float) -> Polynomial:
         axis=1,
     )
     ahead = [[x, 0.0, _HEIGHT] for x in (-1.8, 0.0, 1.8)]
-    points = np.concatenate([[start], loop, [[-3.6, -1.2 * side, _HEIGHT], *ahead], [[5.0, 0, 1.5]]])
+    points = np.concatenate(
+        [[start], loop, [[-3.6, -1.2 * side, _HEIGHT], *ahead], [[5.0, 0, 1.5]]]
+    )
     times = np.linalg.norm(np.diff(points, axis=0), axis=1) / speed
     times[0] += 1.0
     times[-1] += 1.0

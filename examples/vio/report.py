@@ -130,7 +130,9 @@ def _yaw(attitude: Array) -> float:
     return float(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
 
 
-HEADER = "seed  end         time s  distance m  error m    error %   max m  yaw deg  features  cpu s"
+HEADER = (
+    "seed  end         time s  distance m  error m    error %   max m  yaw deg  features  cpu s"
+)
 
 
 def line(seed: int, row: Row) -> str:

@@ -27,13 +27,13 @@ class Rig:
     is (u left, u right, v) in pixels from the upper left corner of the image.
     """
 
-    width: int = 320
-    height: int = 240
+    width: int = 400
+    height: int = 300
     fov: float = 70.0
     """Degrees, vertical."""
     rate: float = 20.0
     """Hz, of image pairs."""
-    baseline: float = 0.32
+    baseline: float = 0.2
     """m, between the cameras."""
     antialias: int = 1
 
@@ -48,10 +48,10 @@ class Rig:
         if not (96 <= self.width <= 4096 and 72 <= self.height <= 4096):
             raise VioError(
                 f"size = {self.width} x {self.height} px: expected 96 x 72 to 4096 x 4096; use "
-                "320 x 240"
+                "400 x 300"
             )
         if not 0.01 <= self.baseline <= 2.0:
-            raise VioError(f"baseline = {self.baseline:g} m: expected 0.01 to 2; use 0.32")
+            raise VioError(f"baseline = {self.baseline:g} m: expected 0.01 to 2; use 0.2")
 
     @property
     def focal_length(self) -> float:

@@ -39,6 +39,7 @@ class Smoother:
         self, rig: Rig, imu: ImuParameters, gravity: float, start: MotionEstimate, tuning: Tuning
     ) -> None:
         self._tuning, self._rig, self._imu = tuning, rig, imu
+        self.restarts = 0
         u, v = rig.centre
         f = rig.focal_length
         self._calibration = gtsam.Cal3_S2Stereo(f, f, 0.0, u, v, rig.baseline)
@@ -50,13 +51,14 @@ class Smoother:
         )
         parameters = gtsam.PreintegrationCombinedParams.MakeSharedU(gravity)
         eye = np.eye(3)
-        floor = 1e-5  # densities of an ideal sensor would make the factor singular
-        parameters.setAccelerometerCovariance(
-            max(imu.accelerometer_noise_density, 10 * floor) ** 2 * eye
-        )
-        parameters.setGyroscopeCovariance(max(imu.gyroscope_noise_density, floor) ** 2 * eye)
-        parameters.setBiasAccCovariance(max(imu.accelerometer_bias_walk, floor) ** 2 * eye)
-        parameters.setBiasOmegaCovariance(max(imu.gyroscope_bias_walk, 0.1 * floor) ** 2 * eye)
+        # smaller densities make the equations singular to double precision
+        for put, density, smallest in (
+            (parameters.setAccelerometerCovariance, imu.accelerometer_noise_density, 1e-4),
+            (parameters.setGyroscopeCovariance, imu.gyroscope_noise_density, 1e-5),
+            (parameters.setBiasAccCovariance, imu.accelerometer_bias_walk, 5e-5),
+            (parameters.setBiasOmegaCovariance, imu.gyroscope_bias_walk, 2e-5),
+        ):
+            put(max(density, smallest) ** 2 * eye)
         parameters.setIntegrationCovariance(1e-10 * eye)
         self._time = 0.0
         self._reading: tuple[Array, Array] | None = None
@@ -69,10 +71,15 @@ class Smoother:
         self._last_pose = self._state.pose()
         self._pending: dict[int, tuple[int, Array]] = {}
         self._landmarks: dict[int, float] = {}
-        self._new_smoother(0.005, 0.01, 0.02)
+        self._new_smoother(0.005, 0.01, 0.02, 1.0)
 
-    def _new_smoother(self, position: float, attitude: float, velocity: float) -> None:
-        """Starts a window with a prior of these deviations (m, rad, m/s) at the present state."""
+    def _new_smoother(
+        self, position: float, attitude: float, velocity: float, bias_fraction: float
+    ) -> None:
+        """Starts a window at the present state with a prior of these deviations.
+
+        m, rad, m/s, and for the biases a fraction of their deviations at the start.
+        """
         options = gtsam.ISAM2Params()
         options.setRelinearizeThreshold(0.01)
         options.relinearizeSkip = 1
@@ -84,8 +91,8 @@ class Smoother:
         key, state = self._key, self._state
         graph, values = gtsam.NonlinearFactorGraph(), gtsam.Values()
         pose_noise = gtsam.noiseModel.Diagonal.Sigmas([attitude] * 3 + [position] * 3)
-        initial = [max(self._imu.accelerometer_bias_initial, 1e-4)] * 3
-        initial += [max(self._imu.gyroscope_bias_initial, 1e-5)] * 3
+        initial = [max(bias_fraction * self._imu.accelerometer_bias_initial, 1e-4)] * 3
+        initial += [max(bias_fraction * self._imu.gyroscope_bias_initial, 1e-5)] * 3
         graph.add(gtsam.PriorFactorPose3(X(key), state.pose(), pose_noise))
         graph.add(
             gtsam.PriorFactorVector(
@@ -178,8 +185,9 @@ class Smoother:
             self._read_back(features, rejected)
         except RuntimeError:
             # the window is underdetermined: restart it at the prediction
+            self.restarts += 1
             self._state = state
-            self._new_smoother(0.05, 0.02, 0.1)
+            self._new_smoother(0.05, 0.02, 0.1, 0.1)
         self._integrated.resetIntegrationAndSetBias(self._bias)
         self._last_pose = self._state.pose()
         return rejected
@@ -210,7 +218,11 @@ class Smoother:
                     continue
             elif i in self._pending:
                 key, first = self._pending[i]
-                values.insert(L(i), camera.transformFrom(points[number]))
+                point = camera.transformFrom(points[number])
+                values.insert(L(i), point)
+                # keeps a distant landmark determined
+                weak = gtsam.noiseModel.Isotropic.Sigma(3, 3.0 * points[number, 2])
+                graph.add(gtsam.PriorFactorPoint3(L(i), point, weak))
                 graph.add(self._factor(first, key, i))
             else:
                 pending[i] = (self._key, measured.copy())

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from vio.rig import Array, Rig, VioError
 
 Image = NDArray[np.uint8]
-WINDOW, LEVELS = (13, 13), 2
+WINDOW, LEVELS = (7, 7), 2
 BORDER = 7  # px
 PATCH = 5  # px, half the size of a stereo patch
-MAX_RETURN = 0.5  # px, forward-backward
-MAX_ROWS = 1.0  # px, distance of a stereo match from its epipolar line
-MIN_DISPARITY = 0.7  # px
+MAX_RETURN = 0.2  # px, forward-backward
+MAX_ROWS = 0.5  # px, distance of a stereo match from its epipolar line
+MIN_DISPARITY = 1.5  # px
 MIN_CORRELATION, MAX_SECOND = 0.9, 0.97
-CONSENSUS = 1.5  # px
+CONSENSUS = 1.0  # px
 _CRITERIA = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.01)
 
 

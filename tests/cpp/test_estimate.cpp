@@ -1,6 +1,8 @@
 // The parts of the error-state filter: derivatives compared with dual numbers, integration with
 // closed forms, and the covariance with dense products.
 #include <Eigen/Core>
+#include <cmath>
+#include <limits>
 #include <propwash/estimate/error_covariance.hpp>
 #include <propwash/estimate/error_state_filter.hpp>
 #include <propwash/math/dual.hpp>
@@ -225,6 +227,83 @@ TEST_CASE("The rows of a covariance change as a dense product does") {
     CHECK((dense(p) - g * corrected * g.transpose()).norm() < 1e-13 * corrected.norm());
     for (int i = 0; i < errors; ++i) CHECK(dense(p)(i, i) > 0.0);
   }
+}
+
+/// Half a second of a turning climb past a gate; returns the filter at its end.
+template <class T>
+pw::ErrorStateFilter<T> climbed() {
+  const pw::StartDeviations<double> spread{{0.1, 0.1, 0.1}, {0.1, 0.1, 0.1}, {0.02, 0.02, 0.02}};
+  const std::vector<pw::GatePrior<double>> gates{gate_at({7.0, 0.5, 2.0})};
+  pw::ImuParameters<double> imu;
+  imu.gyroscope_noise_density = 1e-3, imu.accelerometer_noise_density = 2e-3;
+  imu.gyroscope_bias_initial = 0.01, imu.accelerometer_bias_initial = 0.05;
+  pw::ErrorStateFilter<T> filter(imu, {{0.0, 0.0, 1.0}}, spread, gates);
+  const auto camera = pw::make_camera(1024.0, 768.0, 1.2);
+  pw::StrapdownState<double> truth;
+  truth.position_W = {0.05, -0.05, 1.05};
+  const auto model = pw::make_strapdown_model<double>(imu, {0.0, 0.0, -9.81});
+  const pw::ImuReading<double> reading{{0.3, 0.1, 10.5}, {0.05, -0.02, 0.2}, 0.0};
+  bool accepted[4] = {};
+  for (int step = 1; step <= 500; ++step) {
+    truth = pw::strapdown_step(model, truth, reading, reading, 0.001).end;
+    filter.propagate(pw::cast<T>(reading.angular_rate), pw::cast<T>(reading.specific_force), 0.001);
+    if (step % 20 != 0) continue;
+    std::vector<pw::BeaconSighting<T>> seen;
+    for (int corner = 0; corner < 4; ++corner) {
+      const auto h = pw::predict_beacon(model, truth, camera, gates[0], {0.3, -0.4, 0.05}, corner);
+      seen.push_back({0, corner, static_cast<T>(h.pixel.u), static_cast<T>(h.pixel.v)});
+    }
+    CHECK(filter.update_beacons(seen, pw::cast<T>(camera), T(2), filter.time(), accepted) == 4);
+    const auto range = pw::predict_range(model, truth, {}, pw::Vec3<double>{0.0, 0.0, -1.0});
+    const pw::Vec3<T> down{T(0), T(0), T(-1)};
+    CHECK(filter.update_range(static_cast<T>(range.range), T(0.01), {}, down, filter.time()));
+  }
+  CHECK(distance(pw::cast<double>(filter.state().position_W), truth.position_W) < 0.1);
+  return filter;
+}
+
+TEST_CASE("A filter of float agrees with one of double") {
+  const auto a = climbed<double>();
+  const auto b = climbed<float>();
+  const auto pa = a.covariance();
+  const auto pb = b.covariance();
+  for (std::size_t i = 0; i < pa.size(); ++i) {
+    CHECK(std::sqrt(static_cast<double>(pb(i, i))) == Approx(std::sqrt(pa(i, i))).epsilon(0.01));
+  }
+  const auto position = pw::cast<double>(b.motion().position_W);
+  CHECK(distance(position, a.motion().position_W) < 0.2 * std::sqrt(pa(6, 6)));
+  CHECK(static_cast<double>(b.gate(0).x) ==
+        Approx(a.gate(0).x).margin(0.2 * std::sqrt(pa(15, 15))));
+}
+
+TEST_CASE("A refused call leaves the filter unchanged") {
+  auto filter = climbed<double>();
+  const auto before = filter;
+  const auto camera = pw::make_camera(1024.0, 768.0, 1.2);
+  auto blind = camera;
+  blind.focal = 0.0;
+  bool accepted[1] = {};
+  const auto see = [&](const pw::BeaconSighting<double>& seen, const pw::Camera<double>& by,
+                       double time) {
+    const std::vector<pw::BeaconSighting<double>> all{seen};
+    filter.update_beacons(all, by, 2.0, time, accepted);
+  };
+  const double now = filter.time();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(filter.propagate({nan, 0.0, 0.0}, {}, 0.001), std::invalid_argument);
+  CHECK_THROWS_AS(filter.propagate({}, {}, -0.001), std::invalid_argument);
+  CHECK_THROWS_AS(see({1, 0, 5.0, 5.0}, camera, now), std::invalid_argument);
+  CHECK_THROWS_AS(see({0, 4, 5.0, 5.0}, camera, now), std::invalid_argument);
+  CHECK_THROWS_AS(see({0, 0, nan, 5.0}, camera, now), std::invalid_argument);
+  CHECK_THROWS_AS(see({0, 0, 5.0, 5.0}, blind, now), std::invalid_argument);
+  CHECK_THROWS_AS(see({0, 0, 5.0, 5.0}, camera, now + 0.1), std::invalid_argument);
+  CHECK_THROWS_AS(see({0, 0, 5.0, 5.0}, camera, now - 0.1), std::invalid_argument);
+  CHECK_THROWS_AS(filter.update_range(nan, 0.01, {}, {0.0, 0.0, -1.0}, now), std::invalid_argument);
+  CHECK(filter.time() == before.time());
+  CHECK(distance(filter.motion().position_W, before.motion().position_W) == 0.0);
+  const auto a = filter.covariance();
+  const auto b = before.covariance();
+  CHECK((dense(a) - dense(b)).norm() == 0.0);
 }
 
 }  // namespace

@@ -59,10 +59,11 @@ long allocations(F&& f) {
 
 /// All features of a step.
 template <class T>
-pw::Fleet<T> with_everything() {
+pw::Fleet<T> with_everything(bool circuit = false) {
   auto vehicle = pw::vehicles::crazyflie();  // general shape, dead time, battery
   vehicle.imu.rate = 100.0;
   vehicle.imu.position = {0.01, 0.0, 0.0};
+  if (circuit) vehicle.battery = {4.54, 1.0, 0.25, 4.3, 0.02, 0.01, 2.0, 0.7, 0.1};
   pw::FleetOptions options;
   options.floor = -1.0;
   options.turbulence = {5.0, 20.0, 5.0};
@@ -103,8 +104,10 @@ TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
     const pw::ExecutorRef executor = threads ? pw::ExecutorRef(pool) : pw::ExecutorRef();
     check_none(make_fleet<float>(pw::vehicles::flightgoggles(), 999), executor);
     check_none(make_fleet<double>(pw::vehicles::hexacopter(), 999), executor);
-    check_none(with_everything<float>(), executor);
-    check_none(with_everything<double>(), executor);
+    for (const bool circuit : {false, true}) {
+      check_none(with_everything<float>(circuit), executor);
+      check_none(with_everything<double>(circuit), executor);
+    }
   }
 }
 

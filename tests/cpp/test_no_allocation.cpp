@@ -133,7 +133,7 @@ pw::VehicleParameters all_terms() {
 
 pw::VehicleParameters with_circuit() {
   auto vehicle = all_terms();
-  vehicle.battery = {4.54, 1.0, 0.04, 1.05 * 4.2, 0.02, 0.01, 2.0, 0.7, 0.1};
+  vehicle.battery = {4.54, 1.0, 0.25, 4.3, 0.02, 0.01, 2.0, 0.7, 0.1};
   return vehicle;
 }
 

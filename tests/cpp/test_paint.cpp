@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <propwash/paint/look.hpp>
+#include <propwash/paint/texture_pyramid.hpp>
 #include <propwash/paint/tile.hpp>
 #include <vector>
 
@@ -347,4 +348,69 @@ TEST_CASE("anti-aliasing keeps uniform areas and averages at an edge") {
     }
   });
   CHECK(between > Studio::width / 2);
+}
+
+TEST_CASE("a lens is inverted to rounding error, and does not fold") {
+  const auto lens = pw::make_distortion(-0.28, 0.07, 0.001, -0.002);
+  for (double x = -0.8; x <= 0.8; x += 0.1) {
+    for (double y = -0.6; y <= 0.6; y += 0.1) {
+      const auto seen = pw::distort(lens, x, y);
+      double u = seen.x, v = seen.y;
+      pw::undistort(lens, u, v);
+      CHECK(std::abs(u - x) < 1e-12);
+      CHECK(std::abs(v - y) < 1e-12);
+      const double h = 1e-6;
+      const auto right = pw::distort(lens, x + h, y), below = pw::distort(lens, x, y + h);
+      CHECK(std::abs((right.x - seen.x) / h - seen.xx) < 1e-5);
+      CHECK(std::abs((right.y - seen.y) / h - seen.xy) < 1e-5);
+      CHECK(std::abs((below.x - seen.x) / h - seen.xy) < 1e-5);
+      CHECK(std::abs((below.y - seen.y) / h - seen.yy) < 1e-5);
+    }
+  }
+  const auto folding = pw::make_distortion(-0.3, 0.0, 0.0, 0.0);
+  double before = 0.0;
+  for (double x = 0.1; x < 20.0; x += 0.1) {
+    const double now = pw::distort(folding, x, 0.0).x;
+    CHECK(now > before);
+    before = now;
+  }
+}
+
+TEST_CASE("a texture is the image at its own scale, and its mean at coarse ones") {
+  constexpr int width = 32, height = 16;
+  std::vector<std::uint8_t> image;
+  std::uint32_t number = 1;
+  for (int i = 0; i < width * height * 3; ++i) {
+    number = number * 1664525U + 1013904223U;
+    image.push_back(static_cast<std::uint8_t>(number >> 24));
+  }
+  const paint::TexturePyramid pyramid(image.data(), width, height);
+  const auto texture = pyramid.on_surface(4.0, 2.0);
+  const auto colour_at = [&](float right, float up, float pixel) {
+    paint::TexturePoint<W> at;
+    const W o(0.0F);
+    paint::set_points(texture, paint::MaskOf<W>{W(0.0F).v < W(1.0F).v}, {W(0.0F), W(right), W(up)},
+                      {W(1.0F), o, o}, {o, W(pixel), o}, {o, o, W(-pixel)}, at);
+    return paint::texture_colour(at);
+  };
+  const auto linear = [&](int i, int j, int channel) {
+    const auto at = static_cast<std::size_t>(3 * (j * width + i) + channel);
+    return paint::linear_light(image[at] / 255.0);
+  };
+  for (int j = 0; j < height; ++j) {
+    for (int i = 0; i < width; ++i) {
+      // the centre of a texel of 1/8 m; the image repeats
+      const float right = (static_cast<float>(i) + 0.5F) / 8.0F + 2.0F;
+      const auto seen = colour_at(right, 1.0F - (static_cast<float>(j) + 0.5F) / 8.0F, 0.01F);
+      CHECK(std::abs(seen.x[0] - linear(i, j, 0)) < 0.005F);
+      CHECK(std::abs(seen.z[0] - linear(i, j, 2)) < 0.005F);
+    }
+  }
+  float mean = 0.0F;
+  for (int k = 0; k < width * height; ++k) mean += linear(k % width, k / width, 1);
+  mean /= static_cast<float>(width * height);
+  for (const float pixel : {5.0F, 100.0F, 1e6F}) {
+    CHECK(std::abs(colour_at(0.3F, 0.1F, pixel).y[0] - mean) < 0.005F);
+  }
+  CHECK_THROWS(paint::TexturePyramid(image.data(), 24, 16));
 }

@@ -297,20 +297,26 @@ def test_an_interrupted_set_keeps_what_is_complete_and_continues(tmp_path: Path)
         assert again.read_bytes() == file.read_bytes(), file
 
 
-def test_images_of_a_second_environment_are_added_to_a_flight(tmp_path: Path) -> None:
+def test_images_of_other_environments_are_added_to_a_flight(tmp_path: Path) -> None:
     import dataclasses
 
-    plain = datasets.Blackbird(duration=11.0, size=(32, 24), cameras=("Camera_Down_Gray",))
+    bare = datasets.Blackbird(duration=11.0, size=(32, 24), cameras=())
+    plain = dataclasses.replace(bare, cameras=("Camera_Down_Gray",))
+    bare.write(tmp_path, "oval", "forward", 1.0)
     folder = plain.write(tmp_path, "oval", "forward", 1.0)
     bag = (folder / "rosbag.bag").stat().st_mtime_ns
     other = dataclasses.replace(plain, environment="empty")
     assert other.write(tmp_path, "oval", "forward", 1.0) == folder
     assert (folder / "Empty/Camera_Down_Gray/lossless.mov").is_file()
     assert (folder / "rosbag.bag").stat().st_mtime_ns == bag
-    assert json.loads((tmp_path / "dataset.json").read_text())["environments"] == {
+    images = json.loads((tmp_path / "dataset.json").read_text())["images"]
+    assert {name: values["environment"] for name, values in images.items()} == {
         "Room": "room",
         "Empty": "empty",
     }
+    more = dataclasses.replace(plain, cameras=("Camera_Left_Gray",))
+    with pytest.raises(ValueError, match=r"cameras: expected .*Down_Gray.*got .*Left_Gray"):
+        more.write(tmp_path, "oval", "forward", 1.0)
 
 
 def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
@@ -377,7 +383,7 @@ def test_wrong_options_are_refused(
 def test_other_settings_are_refused(tmp_path: Path) -> None:
     datasets.Blackbird(duration=11.0, cameras=()).write(tmp_path, "oval", "forward", 1.0)
     other = datasets.Blackbird(duration=12.0, cameras=())
-    with pytest.raises(ValueError, match=r"duration: expected 11\.0 as the flights in .*got 12\.0"):
+    with pytest.raises(ValueError, match=r"duration: expected 11\.0 as in .*got 12\.0"):
         other.write(tmp_path, *FLIGHT)
     (tmp_path / "dataset.json").write_text("[")
     with pytest.raises(ValueError, match="expected the settings of a data set"):

@@ -52,7 +52,12 @@ def scene(folder: Path) -> Path:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("euroc")
     dataset = datasets.Euroc(
-        environment=str(scene(place)), duration=12.0, size=(376, 240), baseline=0.2, seed=5
+        environment=str(scene(place)),
+        duration=12.0,
+        size=(376, 240),
+        baseline=0.2,
+        distortion=(-0.2, 0.05, 1e-3, -2e-3),
+        seed=5,
     )
     return dataset.write(place / "flight", "star", "constant", 3.0)
 
@@ -150,7 +155,13 @@ def test_markers_reproject_through_the_chain_into_the_images(folder: Path) -> No
             to_camera = np.array(chain[camera]["T_cam_imu"])
             in_body = (MARKERS - row[:3]) @ rotation(row[3:7])
             x, y, z = to_camera[:3, :3] @ in_body.T + to_camera[:3, 3:]
-            u, v = f_u * x / z + c_u, f_v * y / z + c_v
+            k1, k2, p1, p2 = chain[camera]["distortion_coeffs"]
+            x, y = x / z, y / z
+            r2 = x * x + y * y
+            radial = 1.0 + k1 * r2 + k2 * r2 * r2
+            bent_x = x * radial + 2.0 * p1 * x * y + p2 * (r2 + 2.0 * x * x)
+            bent_y = y * radial + p1 * (r2 + 2.0 * y * y) + 2.0 * p2 * x * y
+            u, v = f_u * bent_x + c_u, f_v * bent_y + c_v
             assert pixels.shape == tuple(reversed(chain[camera]["resolution"]))
             for centre in np.stack([u, v], axis=1)[z > 1.0]:
                 if not (8 < centre[0] < 367 and 8 < centre[1] < 231):
@@ -177,6 +188,7 @@ def test_calibrations_of_folder_and_chain_agree(folder: Path) -> None:
         )
         assert sensor["intrinsics"] == chain[camera]["intrinsics"]
         assert sensor["rate_hz"] == 20
+        assert sensor["distortion_coefficients"] == chain[camera]["distortion_coeffs"]
     between = np.linalg.inv(poses["cam1"]) @ poses["cam0"]
     np.testing.assert_allclose(between, chain["cam1"]["T_cn_cnm1"], atol=1e-12)
     assert between[0, 3] == pytest.approx(-0.2)
@@ -205,6 +217,34 @@ def test_the_imu_has_the_stated_noise_density() -> None:
         # (n - 1) s^2 / sigma^2 is chi-squared: relative deviation sqrt(1 / 2n), within 5 of them
         expected = 1e-3 * np.sqrt(rate)
         assert noise.std() == pytest.approx(expected, rel=5.0 / np.sqrt(2.0 * noise.size))
+
+
+def test_moving_items_are_shown_at_the_time_of_the_flight(tmp_path: Path) -> None:
+    from propwash.render import Offscreen, RenderCamera
+
+    file = tmp_path / "moving.toml"
+    file.write_text(
+        'name = "moving"\n[[items]]\nshape = "box"\nname = "box"\nposition = [0.0, 0.0, 1.8]\n'
+        "size = [0.5, 0.5, 1.0]\n"
+        "motion = {times = [0.0, 8.0], positions = [[8.0, -3.0, 0.0], [8.0, 3.0, 0.0]]}\n"
+    )
+    settings = datasets.Euroc(environment=str(file), duration=8.0, size=(64, 48))
+    folder = settings.write(tmp_path / "flight", "oval", "constant", 1.0)
+    first, last = sorted((folder / "mav0/cam0/data").glob("*.png"))[:: 120 - 1][:2]
+    stamps, truth = numbers(folder / "mav0/state_groundtruth_estimate0/data.csv")
+    renderer = Offscreen(str(file), width=64, height=48, vertical_fov_deg=60.0, seed=0)
+    camera = RenderCamera("cam0", "grey", (0.0, 0.055, 0.0))
+    start = stamps[0] - 5_000_000
+    for png, other in ((first, last), (last, first)):
+        row = truth[np.searchsorted(stamps, int(png.stem))]
+        at = {name.stem: int(name.stem) - int(start) for name in (png, other)}
+        shown = np.asarray(image.open(png))
+        right, wrong = (
+            renderer.render(camera, row[:3], row[3:7], time_ns=time).images["cam0"]
+            for time in at.values()
+        )
+        assert np.mean(np.abs(shown.astype(int) - right.astype(int)) > 1) < 0.01
+        assert np.mean(np.abs(shown.astype(int) - wrong.astype(int)) > 1) > 0.02
 
 
 def test_a_connected_renderer_gives_the_images(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Each numbered equation is on one page, in a header that the page links, and in notation.md.
 
-Numbers are (1) to (26) as in Guerra et al., (O1) and up for the outer loops, and (E1) and up for the
-filter, which are defined on its page.
+Numbers are (1) to (26) as in Guerra et al., (O1) and up for the outer loops, and (E1) and up for
+the filter, which are defined on its page.
 """
 
 from __future__ import annotations

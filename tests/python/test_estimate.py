@@ -69,12 +69,17 @@ def corners(gate: Gate) -> Array:
 
 def sightings(
     position: Any, attitude: Any, gates: tuple[Gate, ...] = GATES, camera: pw.Camera = CAMERA
-) -> tuple[Array, ...]:
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Array, Array]:
     """Indices of gates and corners, and pixels, of the corners in view."""
     points = np.concatenate([corners(gate) for gate in gates])
     pixels = camera.project(points, position, attitude)
     (seen,) = np.nonzero(pixels.in_view)
-    return seen // 4, seen % 4, pixels.u[seen], pixels.v[seen]
+    return (
+        np.asarray(seen // 4, np.intp),
+        np.asarray(seen % 4, np.intp),
+        pixels.u[seen],
+        pixels.v[seen],
+    )
 
 
 def numbers(f: ErrorStateFilter) -> Array:
@@ -87,7 +92,7 @@ def numbers(f: ErrorStateFilter) -> Array:
 
 
 def moved_readings(steps: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    return 0.5 * rng.standard_normal((steps, 3)), [0, 0, G] + rng.standard_normal((steps, 3))
+    return 0.5 * rng.standard_normal((steps, 3)), rng.normal((0, 0, G), 1.0, (steps, 3))
 
 
 def test_free_fall_and_hover_without_noise() -> None:
@@ -141,8 +146,8 @@ def test_alignment(moving: bool) -> None:
             f.update_range(1.0, variance=0.1)
         if step % 16 == 0:
             g, c, u, v = sightings(place, (1, 0, 0, 0))
-            noisy = [x + rng.standard_normal(len(g)) for x in (u, v)]
-            assert f.update_beacons(g, c, *noisy, CAMERA, deviation=1.0).all()
+            u, v = u + rng.standard_normal(len(u)), v + rng.standard_normal(len(v))
+            assert f.update_beacons(g, c, u, v, CAMERA, deviation=1.0).all()
     velocity = size * w * np.array([0.0, np.cos(w * t), np.sin(w * t)])
     error = np.concatenate(
         [
@@ -187,8 +192,9 @@ def test_late_measurements_give_the_same_estimate() -> None:
             g, c, u, v = sightings(on_time.state.position, on_time.state.attitude)
             u, v = u + rng.standard_normal(len(u)), v + rng.standard_normal(len(v))
 
-            def by_beacons(f: ErrorStateFilter, time: float, s: Any = (g, c, u, v)) -> Any:
-                return f.update_beacons(*s, CAMERA, time=time)
+            def by_beacons(f: ErrorStateFilter, time: float, seen: Any = (g, c, u, v)) -> Any:
+                g, c, u, v = seen
+                return f.update_beacons(g, c, u, v, CAMERA, time=time)
 
             def by_range(
                 f: ErrorStateFilter, time: float, z: float = 1 + 0.1 * rng.random()
@@ -220,10 +226,9 @@ def test_covariance_is_symmetric_and_positive_after_many_updates() -> None:
     f = new_filter(history=1)
     for _ in range(300):
         f.propagate(*moved_readings(4, rng), DT)
-        s = sightings(f.state.position, f.state.attitude)
-        f.update_beacons(
-            *s[:2], *(x + 0.01 * rng.standard_normal(len(x)) for x in s[2:]), CAMERA, 0.01
-        )
+        g, c, u, v = sightings(f.state.position, f.state.attitude)
+        u, v = (x + 0.01 * rng.standard_normal(len(x)) for x in (u, v))
+        f.update_beacons(g, c, u, v, CAMERA, 0.01)
     p = f.covariance
     np.testing.assert_array_equal(p, p.T)
     moving = np.concatenate([np.arange(15), MOVING])
@@ -281,7 +286,7 @@ BAD: list[tuple[type[Exception], str, Callable[[ErrorStateFilter], Any]]] = [
     (
         ValueError,
         "at most 1e6",
-        lambda f: f.propagate([[0, 0, 0], [0, 0, 1e300]], [[0, 0, G]] * 2, DT),
+        lambda f: f.propagate(np.array([[0, 0, 0], [0, 0, 1e300]]), np.full((2, 3), G), DT),
     ),
     (ValueError, "last IMU", lambda f: f.update_range(1.0, time=1.0)),
     (ValueError, "order of their times", lambda f: f.update_range(1.0, time=0.0)),

@@ -58,6 +58,16 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         [r"matched: (9\d|100)%", r"error of depth: median 0\.\d%", r"depth\.png"],
     ),
     (
+        "perception_aware_yaw.py",
+        ["--speeds", "6", "--plot", "yaw.png"],
+        [r"6\.0 m/s  forward-facing +\d", r"6\.0 m/s  perception-aware +\d", r"yaw\.png"],
+    ),
+    (
+        "vio_in_the_loop.py",
+        ["--duration", "3", "--plot", "vio.png"],
+        [r"completed: 1 of 1; error at the end: median \d"],
+    ),
+    (
         "vehicle_in_the_loop.py",
         ["--seconds", "1", "--speed", "2", "--in-process"],
         ["Crazyflie|Simulating a circle", "every frame has the time stamp of a pose: True"],
@@ -76,8 +86,11 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         pytest.importorskip("PIL")
     if name == "jax_gradients.py" and importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
-    if name in ("stereo_depth.py", "avoid_person.py"):
+    if name in ("stereo_depth.py", "avoid_person.py", "perception_aware_yaw.py"):
         pytest.importorskip("matplotlib")
+    if name == "perception_aware_yaw.py":
+        pytest.importorskip("cv2")
+        pytest.importorskip("scipy")
     ran = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=tmp_path,

@@ -37,7 +37,8 @@ def make_fleet(dtype: str = "float64", **options: Any) -> pw.Fleet:
 
 
 def test_an_estimate_holds_arrays() -> None:
-    estimate = pw.MotionEstimate([0, 0, 1], (0.0, 1.0, 0.0), [1, 0, 0, 0])
+    parts: Any = ([0, 0, 1], (0.0, 1.0, 0.0), [1, 0, 0, 0])
+    estimate = pw.MotionEstimate(*parts)
     assert estimate.position.shape == (3,)
     assert estimate.attitude.tolist() == [1, 0, 0, 0]
 
@@ -135,7 +136,7 @@ def test_an_error_of_heading_turns_the_vehicle_back() -> None:
 
 def test_an_estimate_is_held_during_the_substeps() -> None:
     """One call of k substeps equals k calls with the same estimate."""
-    estimate = pw.MotionEstimate([0.1, 0.0, 0.2], [0.0, 0.1, 0.0], about_z(0.1))
+    estimate = estimate_with(position=[0.1, 0.0, 0.2], attitude=about_z(0.1))
     for make in (lambda: pw.Multicopter(seed=2), make_fleet):
         whole, split = make(), make()
         whole.step(COMMANDS["geometric"], substeps=12, state=estimate)

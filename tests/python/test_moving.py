@@ -349,7 +349,8 @@ def test_a_stream_may_be_fed_from_another_thread_and_keeps_its_history() -> None
     thread.start()
     while thread.is_alive():
         time = stream.last_time
-        assert scene.at(time)["head"].position[0] >= time - 1e-9
+        found = scene.at(time)["head"].position[0]
+        assert found == time or math.isnan(found)  # dropped meanwhile
     thread.join()
     assert scene.at(1990.5)["head"].position[0] == pytest.approx(1990.5)
     assert stream.last_time == 1999.0
@@ -372,5 +373,6 @@ def test_courses_and_environments_refuse_moving_scenes() -> None:
     with pytest.raises(ValueError, match="course: expected a scene whose items do not move"):
         pw.race.course_gates(scene)
     assert pw.race.course_gates(scene.at(1.0))[0].position == (5.0, 1.0, 0.0)
+    gym = pytest.importorskip("propwash.gym")
     with pytest.raises(ValueError, match="scene: expected one whose items do not move"):
-        pw.gym.Hover(scene=scene)
+        gym.Hover(scene=scene)

@@ -116,7 +116,7 @@ def test_yaw_is_twice_differentiable_and_at_rest_at_the_ends() -> None:
     planned = tj.perception_aware_yaw(path, some_landmarks(2), CAMERA)
     time = np.linspace(-0.5, path.duration + 0.5, 4000)
     step = 1e-4
-    after, before, now = planned.sample(time + step), planned.sample(time - step), planned.sample(time)
+    after, before, now = (planned.sample(time + shift) for shift in (step, -step, 0.0))
     for value, rate in (("yaw", "yaw_rate"), ("yaw_rate", "yaw_acceleration")):
         slope = (getattr(after, value) - getattr(before, value)) / (2.0 * step)
         assert np.abs(slope - getattr(now, rate)).max() < 1e-2
@@ -130,8 +130,8 @@ def test_yaw_is_twice_differentiable_and_at_rest_at_the_ends() -> None:
 def test_near_landmarks_count_more_with_a_half_distance() -> None:
     path = tj.minimum_snap([(0, 0, 1), (1, 0, 1)], duration=5.0)
     random = np.random.default_rng(0)
-    near = random.normal(size=(20, 3)) * 0.3 + (0.0, 3.0, 1.0)
-    far = random.normal(size=(30, 3)) + (0.0, -20.0, 1.0)
+    near = random.normal(size=(20, 3)) * 0.3 + np.array([0.0, 3.0, 1.0])
+    far = random.normal(size=(30, 3)) + np.array([0.0, -20.0, 1.0])
     landmarks = np.concatenate([near, far])
     headings = [
         tj.perception_aware_yaw(path, landmarks, CAMERA, half_distance=half).sample([2.5]).yaw[0]
@@ -188,7 +188,8 @@ def test_the_search_finds_the_best_yaws_of_the_grid() -> None:
     rows = np.round(found[1:-1] / width).astype(int) % bins
     seen = views.table[np.arange(6), rows]
     bends = np.diff(found, 2) / step**2
-    assert float(np.sum(seen[:-1] * seen[1:])) - smoothness * np.sum(bends**2) == pytest.approx(best)
+    score = np.sum(seen[:-1] * seen[1:]) - smoothness * np.sum(bends**2)
+    assert score == pytest.approx(best)
 
 
 def test_no_visible_landmark_gives_a_yaw_at_rest() -> None:

@@ -9,7 +9,8 @@ import pytest
 from helpers import Array, axis_angle, rotation_matrices
 from propwash import Camera
 from propwash.render import Client, Offscreen, RenderCamera, RenderObject
-from propwash.render._blur import sweep_between, sweep_of
+from propwash.render._blur import MAX_SAMPLES, Sweep, sample_count, sweep_between, sweep_of
+from propwash.render._reference import Reference, Request, View
 from propwash.render.images import depth_in_metres
 from propwash.world import Box, Plane, Scene
 
@@ -160,3 +161,33 @@ def test_only_images_of_light_have_an_exposure() -> None:
     frame = studio.render(cameras, velocity=(0.0, 5.0, 0.0), objects=[RenderObject("b", "box")])
     alone = studio.render("depth", objects=[RenderObject("b", "box")])
     np.testing.assert_array_equal(frame.images["d"], alone.images["depth"])
+
+
+def test_the_number_of_images_of_an_exposure_follows_the_motion() -> None:
+    scene, counts = edge_scene(), []
+    camera = Camera(*SIZE)
+    depth = scene.render(["depth"]).images["depth"]
+    pose = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+    for shift in (0.0, 0.001, 0.1, 0.4, 100.0):
+        counts.append(sample_count(depth, camera, pose, Sweep((0.0, shift, 0.0), (0.0, 0.0, 0.0))))
+    pixels = camera.focal_length / 4.0
+    assert counts[:2] == [1, 1]
+    for count, shift in zip(counts[2:4], (0.1, 0.4), strict=True):
+        assert pixels * shift <= count <= pixels * shift + 2.0
+    assert counts[4] == MAX_SAMPLES
+
+
+def test_messages_blur_by_a_fraction_of_the_motion_since_the_last_pose() -> None:
+    """As the server requests it: half of the motion between two poses, 0.5 s apart."""
+    scene = edge_scene()
+    reference = Reference(scene.scene, scene.look, 0, 4)
+    views = [
+        View("c", "grey", ((0.0, y, 0.0), (1.0, 0.0, 0.0, 0.0)), motion_blur=0.5)
+        for y in (-0.4, 0.0)
+    ]
+    images = [reference.take(Request(*SIZE, 70.0, [view])).images["c"] for view in views]
+    direct = scene.render(
+        RenderCamera("c", "grey", motion_blur=0.25), velocity=(0.0, 0.8, 0.0)
+    ).images["c"]
+    np.testing.assert_array_equal(images[1], direct)
+    assert width_of_edge(images[0]) <= 1.0  # there is no motion before the first pose

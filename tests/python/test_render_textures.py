@@ -146,5 +146,5 @@ def test_invalid_textures_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"items\[0\].texture = 'none.png': expected an image"):
         Scene.load(file)
     (tmp_path / "none.png").write_bytes(b"no image")
-    with pytest.raises(ParameterError, match=r"none.png: expected an image file"):
+    with pytest.raises(ParameterError, match=r"none.png: expected a PNG or JPEG image"):
         Offscreen(Scene.load(file))

@@ -55,7 +55,9 @@ def test_tracks_agree_with_the_geometry_of_the_scene() -> None:
     step = np.array([0.06, 0.02, 0.01])
     found, depths = [], []
     for k in range(2):
-        frame = renderer.render([*rig.cameras, depth], position=np.array([1.0, 0.0, 1.6]) + k * step)
+        frame = renderer.render(
+            [*rig.cameras, depth], position=np.array([1.0, 0.0, 1.6]) + k * step
+        )
         left, right = frame.images["left"], frame.images["right"]
         motion = vio.rig.BODY_FROM_CAMERA.T @ step
         found.append(tracker.track(0.05 * k, left, right, np.eye(3), 0.0 * motion))
@@ -88,14 +90,13 @@ def test_the_estimate_is_flown_instead_of_the_truth(flight: Any) -> None:
     moved = vio.fly("room", STRAIGHT, 3, options=vio.Options(start_error=offset))
     rest = moved.time > 2.5
     difference = (moved.position - flight.position)[rest]
-    np.testing.assert_allclose(difference, np.broadcast_to(-np.array(offset), difference.shape),
-                               atol=0.15)
+    np.testing.assert_allclose(
+        difference, np.broadcast_to(-np.array(offset), difference.shape), atol=0.15
+    )
     beside = vio.Options(start_error=offset, closed_loop=False)
     true = vio.fly("room", STRAIGHT, 3, options=beside, duration=2.0)
     same = true.time < 1.99
-    np.testing.assert_allclose(
-        true.position[same], true.reference[same], atol=0.1
-    )
+    np.testing.assert_allclose(true.position[same], true.reference[same], atol=0.1)
 
 
 def test_the_window_is_the_only_way_through_its_wall() -> None:
@@ -151,6 +152,7 @@ def run(*arguments: str) -> int:
         (("--size", "320"), "size = '320': expected WIDTHxHEIGHT"),
         (("--fov", "190"), "fov = 190 degrees: expected 20 to 150"),
         (("--seeds", "0"), "seeds = 0: expected at least 1"),
+        (("--duration", "-1"), "duration = -1 s: expected a time > 0"),
     ],
 )
 def test_wrong_input_is_reported(

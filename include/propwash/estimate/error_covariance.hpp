@@ -36,7 +36,7 @@ class ErrorCovariance {
       : size_(ErrorIndex::gates + 3 * gates),
         stride_((size_ + 7) / 8 * 8),
         numbers_(size_ * stride_),
-        scratch_(5 * stride_) {}
+        scratch_(3 * stride_) {}
 
   /// Number of errors.
   std::size_t size() const { return size_; }

@@ -40,6 +40,7 @@ class ReadingHistory {
   /// The last reading; first() if there is no other.
   const ImuReading<T>& newest() const { return is_empty() ? first_ : (*this)[count_ - 1]; }
 
+  /// Adds a reading, later than newest(); there must be a place.
   void push(const ImuReading<T>& reading) {
     ++count_;
     readings_[place(count_ - 1)] = reading;

@@ -97,11 +97,12 @@ PROPWASH_FN Quat<T> from_rotation_vector(const Vec3<T>& rotation) {
 /// One step and the quantities that its derivatives use.
 template <class T>
 struct StrapdownStep {
-  StrapdownState<T> end;     ///< the state at the end of the step
-  Quat<T> change;            ///< rotation of the body during the step, end to start
-  Mat3<T> start_WB, end_WB;  ///< attitudes
-  Vec3<T> force_start_W{};   ///< m/s^2, specific force at the start
-  Vec3<T> force_end_W{};     ///< m/s^2, specific force at the end
+  StrapdownState<T> end;    ///< the state at the end of the step
+  Quat<T> change;           ///< rotation of the body during the step, end to start
+  Mat3<T> start_WB{};       ///< attitude at the start
+  Mat3<T> end_WB{};         ///< attitude at the end
+  Vec3<T> force_start_W{};  ///< m/s^2, specific force at the start
+  Vec3<T> force_end_W{};    ///< m/s^2, specific force at the end
 };
 
 /// (E2) to (E4): a step of dt [s] between two readings, at its start and at its end; rate and

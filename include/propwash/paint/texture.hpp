@@ -1,8 +1,10 @@
 #pragma once
 /// @file
 /// Filtered look-up of textures: two levels of a pyramid of halved sizes (L. Williams, "Pyramidal
-/// parametrics", SIGGRAPH 1983), at up to four points along the longer axis of the pixel's
-/// footprint, so that surfaces seen at a grazing angle keep their detail.
+/// parametrics", SIGGRAPH 1983), at two points along a footprint that is longer than wide, so that
+/// surfaces seen at a grazing angle keep more detail.
+
+#include <cstring>
 
 #include "propwash/paint/data.hpp"
 #include "propwash/paint/math.hpp"
@@ -21,7 +23,7 @@ struct TexturePoint {
   Integer<W> log_width{};                  ///< see Texture
   Integer<W> log_height{};                 ///< see Texture
   Integer<W> last_level{};                 ///< see Texture
-  const Texture* textures[std::size_t{W::lanes}] = {};  ///< null: none in this lane
+  const Texture* textures[std::size_t{W::lanes}] = {};  ///< null: none in this lane, yet
 };
 
 /// Sets `lanes` to the points of a texture at points of its item, on the face closest to the
@@ -51,9 +53,6 @@ PROPWASH_FN void set_points(const Texture& texture, const MaskOf<W>& lanes, cons
   }
 }
 
-/// The number of probes along the longer axis of a footprint, at most.
-inline constexpr int max_probes = 4;
-
 /// Adds `weight` times the textures at (u, v) of a level, bilinearly interpolated, to `sum`. Texels
 /// are square roots of linear values, times 255.
 template <class W>
@@ -74,17 +73,20 @@ PROPWASH_FN void add_texels(const TexturePoint<W>& at, const W& u, const W& v,
   const Integer<W> i = truncated(left) & columns, next_i = (i + 1) & columns;
   const Integer<W> j = truncated(top) & rows;
   const Integer<W> row = j << log_width, next_row = ((j + 1) & rows) << log_width;
-  Integer<W> a{}, b{}, c{}, d{};
+  // through memory: inserting one lane after the other into registers is slower
+  using Indices = std::int32_t[std::size_t{W::lanes}];
+  Indices levels, corners[4], texels[4];
+  std::memcpy(levels, &level, sizeof levels);
+  const Integer<W> indices[4] = {row + i, row + next_i, next_row + i, next_row + next_i};
+  std::memcpy(corners, indices, sizeof corners);
   for (int lane = 0; lane < W::lanes; ++lane) {
-    const Texture* const texture = at.textures[lane];
-    if (texture == nullptr) continue;
-    const std::int32_t* const texels =
-        texture->texels + texture->levels[static_cast<std::size_t>(level[lane])];
-    a[lane] = texels[row[lane] + i[lane]];
-    b[lane] = texels[row[lane] + next_i[lane]];
-    c[lane] = texels[next_row[lane] + i[lane]];
-    d[lane] = texels[next_row[lane] + next_i[lane]];
+    const Texture& texture = *at.textures[lane];
+    const std::int32_t* const from =
+        texture.texels + texture.levels[static_cast<std::size_t>(levels[lane])];
+    for (int k = 0; k < 4; ++k) texels[k][lane] = from[corners[k][lane]];
   }
+  Integer<W> corner[4];
+  std::memcpy(corner, texels, sizeof corner);
   const W right = tx * ty, low = ty - right;  // weights of the texels
   const W wd = right * weight, wc = low * weight, wb = (tx - right) * weight;
   const W wa = weight - wb - wc - wd;
@@ -92,17 +94,26 @@ PROPWASH_FN void add_texels(const TexturePoint<W>& at, const W& u, const W& v,
     const auto part = [&](const Integer<W>& texel) PROPWASH_LAMBDA {
       return to_float<W>((texel >> shift) & 255);
     };
-    return part(a) * wa + part(b) * wb + part(c) * wc + part(d) * wd;
+    return part(corner[0]) * wa + part(corner[1]) * wb + part(corner[2]) * wc +
+           part(corner[3]) * wd;
   };
   sum.x = sum.x + blend(16);
   sum.y = sum.y + blend(8);
   sum.z = sum.z + blend(0);
 }
 
-/// The mean linear colours of textures over the footprints of the pixels; black without a texture.
+/// The mean linear colours of textures over the footprints of the pixels. Lanes without a texture
+/// use that of another lane.
 template <class W>
-PROPWASH_FN Vec3<W> texture_colour(const TexturePoint<W>& at) {
+PROPWASH_FN Vec3<W> texture_colour(TexturePoint<W>& at) {
   using detail::as;
+  const Texture* any_texture = nullptr;
+  for (int lane = 0; lane < W::lanes; ++lane) {
+    if (at.textures[lane] != nullptr) any_texture = at.textures[lane];
+  }
+  for (int lane = 0; lane < W::lanes; ++lane) {
+    if (at.textures[lane] == nullptr) at.textures[lane] = any_texture;
+  }
   const W right = at.right_u * at.right_u + at.right_v * at.right_v;
   const W down = at.down_u * at.down_u + at.down_v * at.down_v;
   const auto is_right = right > down;
@@ -110,14 +121,9 @@ PROPWASH_FN Vec3<W> texture_colour(const TexturePoint<W>& at) {
   const W along_v = select(is_right, at.right_v, at.down_v);
   const W longer = max(sqrt(max(right, down)), W(1e-6F));
   const W shorter = abs(at.right_u * at.down_v - at.right_v * at.down_u) / longer;
-  int probes = 1;
-  while (probes < max_probes &&
-         any(longer > max(shorter, W(1.0F)) * (1.5F * static_cast<float>(probes)))) {
-    probes *= 2;
-  }
+  const auto is_long = longer > max(shorter, W(1.0F)) * 1.5F;
   // the level at which a texel has the size of the footprint of a probe
-  const float per_probe = 1.0F / static_cast<float>(probes);
-  const W size = max(max(shorter, longer * per_probe), W(1.0F));
+  const W size = max(max(shorter, select(is_long, longer * 0.5F, longer)), W(1.0F));
   const Integer<W> bits = as<Integer<W>>(size.v);
   const Integer<W>& last = at.last_level;
   const Integer<W> exponent = (bits >> 23) - 127;
@@ -127,11 +133,14 @@ PROPWASH_FN Vec3<W> texture_colour(const TexturePoint<W>& at) {
   const W finer_size = to_float<W>((bits & 0x7FFFFF)) * (1.0F / 8388608.0F);
   const W t = select(MaskOf<W>{is_last}, W(0.0F), finer_size);
   Vec3<W> sum{W(0.0F), W(0.0F), W(0.0F)};
-  for (int probe = 0; probe < probes; ++probe) {
-    const float offset = (static_cast<float>(probe) + 0.5F) * per_probe - 0.5F;
+  for (int side = -1; side < 2; side += 2) {
+    const W offset = select(is_long, W(0.25F * static_cast<float>(side)), W(0.0F));
     const W u = at.u + along_u * offset, v = at.v + along_v * offset;
-    add_texels(at, u, v, level, (1.0F - t) * per_probe, sum);
-    if (any(t > W(0.0F))) add_texels(at, u, v, next, t * per_probe, sum);
+    Vec3<W> part{W(0.0F), W(0.0F), W(0.0F)};
+    add_texels(at, u, v, level, 1.0F - t, part);
+    if (any(t > W(0.0F))) add_texels(at, u, v, next, t, part);
+    sum = any(is_long) ? sum + part * 0.5F : part;
+    if (!any(is_long)) break;
   }
   const auto linear = [](const W& code) PROPWASH_LAMBDA {
     return code * code * (1.0F / (255.0F * 255.0F));

@@ -69,11 +69,20 @@ class TilePainter {
   /// The second pass, for antialias > 1: reads the scratch of neighbouring tiles too.
   void smooth(int tile) const {
     const Tile at(tile, width_, height_);
-    int rough[tile_width * tile_height];
-    int count = 0;
+    bool is_rough[tile_height][tile_width] = {};
     for (int y = at.top; y < at.bottom; ++y) {
       write_row(at.left, at.right, y);
-      find_rough(at.left, at.right, y, rough, count);
+      find_rough(at.left, at.right, y, is_rough[y - at.top]);
+    }
+    // in the order of small blocks, so that the rays of a pack are close together
+    int rough[tile_width * tile_height];
+    int count = 0;
+    for (int block = 0; block < tile_width * tile_height; block += 16) {
+      const int top = block / (4 * tile_width) * 4, left = block / 4 % tile_width;
+      for (int k = 0; k < 16; ++k) {
+        const int x = left + k % 4, y = top + k / 4;
+        if (is_rough[y][x]) rough[count++] = (at.top + y) * width_ + at.left + x;
+      }
     }
     refine(rough, count);
   }
@@ -212,8 +221,8 @@ class TilePainter {
     }
   }
 
-  /// Adds the pixels of a row of the scratch that differ visibly from a neighbour.
-  void find_rough(int left, int right, int y, int* rough, int& count) const {
+  /// Marks the pixels of a row of the scratch that differ visibly from a neighbour.
+  void find_rough(int left, int right, int y, bool* is_rough) const {
     constexpr int max_bytes = 3 * (tile_width + 2);
     const int bytes = 3 * (right - left);
     // the row with a pixel at each end; the pixel itself stands in for a neighbour outside the
@@ -233,7 +242,7 @@ class TilePainter {
     for (int x = left; x < right; ++x) {
       const std::uint8_t* const d = difference + 3 * (x - left);
       const bool differs = larger(larger(d[0], d[1]), d[2]) > visible_step;
-      if (differs && !is_within_texture(x, y)) rough[count++] = y * width_ + x;
+      is_rough[x - left] = differs && !is_within_texture(x, y);
     }
   }
   /// Whether a pixel and its neighbours show the same face of an item with a texture.

@@ -44,6 +44,14 @@ def add_parser(commands: Any) -> None:
     euroc.add_argument(
         "--baseline", type=float, default=0.11, help="m, of the stereo pair (default: %(default)s)"
     )
+    euroc.add_argument(
+        "--distortion",
+        type=float,
+        nargs=4,
+        metavar=("K1", "K2", "P1", "P2"),
+        default=(0.0, 0.0, 0.0, 0.0),
+        help="radial and tangential distortion (default: none)",
+    )
     euroc.set_defaults(run=_euroc)
 
 
@@ -67,6 +75,13 @@ def _add_flight(
     )
     add("--duration", type=float, default=duration, help="s, of a flight (default: %(default)s)")
     add("--size", type=_size, default=_size(size), help=f"WxH of the images (default: {size})")
+    add(
+        "--motion-blur",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="exposure of colour cameras, of EuRoC's cameras (default: %(default)s)",
+    )
     add("--seed", type=int, default=0, help="of noise and scene (default: %(default)s)")
     add(
         "--connect",
@@ -97,6 +112,7 @@ def _blackbird(options: argparse.Namespace) -> None:
         cameras=cameras,
         seed=options.seed,
         vehicle=options.vehicle,
+        motion_blur=options.motion_blur,
         connect=None if options.connect is None else tuple(options.connect),
     )
     flights = [(options.trajectory, options.yaw, options.speed)]
@@ -151,6 +167,8 @@ def _euroc(options: argparse.Namespace) -> None:
         size=options.size,
         vertical_fov_deg=options.fov,
         baseline=options.baseline,
+        distortion=tuple(options.distortion),
+        motion_blur=options.motion_blur,
         seed=options.seed,
         vehicle=options.vehicle,
         connect=None if options.connect is None else tuple(options.connect),

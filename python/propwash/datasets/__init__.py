@@ -1,7 +1,7 @@
 """Data sets of simulated flights: Blackbird and EuRoC formats.
 
-    datasets.Blackbird(environment="room", duration=60.0).write(Path("set"), "star", "forward", 4.0)
-    datasets.Euroc(environment="warehouse").write(Path("oval"), "oval", "forward", 2.0)
+    datasets.Blackbird(environment="room", duration=60.0).write("set", "star", "forward", 4.0)
+    datasets.Euroc(environment="warehouse").write("oval", "oval", "forward", 2.0)
 
 `docs/datasets.md` describes the files. Trajectories need extra `tune`, bags `log`, images
 `video`.

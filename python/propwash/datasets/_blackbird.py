@@ -6,8 +6,10 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +55,7 @@ BLACKBIRD_CAMERAS = (
     "Camera_Left_Segmented",
     "Camera_Down_Segmented",
 )
+"""Folders of the nine cameras."""
 _SETTINGS = "dataset.json"
 _OFFSETS = "trajectoryOffsets.yaml"
 _LABELS = "segmentationLabels.csv"
@@ -78,6 +81,8 @@ class Blackbird:
     """Of the noise of the flights, which also depends on the trajectory, and of the scene."""
     vehicle: str = "blackbird"
     """Name or file of a vehicle with four rotors."""
+    motion_blur: float = 0.0
+    """s, exposure of the colour cameras."""
     connect: tuple[int, int] | None = None
     """Ports for poses and images, to which a renderer connects; None: the built-in renderer."""
 
@@ -92,6 +97,7 @@ class Blackbird:
                 raise ValueError(f"cameras: expected some of {known}, got {name!r:.100}")
         if self.cameras and self.connect is None:
             Scene.load(self.environment, seed=self.seed)
+        _checks.not_negative("motion_blur", self.motion_blur, "s")
         rotors = len(vehicles.load(self.vehicle).rotors)
         if rotors != 4:
             raise ValueError(f"vehicle: expected four rotors, {self.vehicle} has {rotors}")
@@ -119,15 +125,15 @@ class Blackbird:
             names += [f"{folder}/{_container(camera)}", f"{folder}/nSecTimestamps.txt"]
         return [_OFFSETS, _SETTINGS, *(f"{flight}/{name}" for name in names)]
 
-    def is_written(self, out: Path, trajectory: str, yaw: Yaw, speed: float) -> bool:
+    def is_written(self, out: str | PathLike[str], trajectory: str, yaw: Yaw, speed: float) -> bool:
         """Whether a flight, with its images, is complete in a data set."""
-        folder = out / catalogue.folder_of(trajectory, yaw, speed)
+        folder = Path(out) / catalogue.folder_of(trajectory, yaw, speed)
         has_images = bool(self._cameras_of(trajectory))
         return (folder / self.environment_folder if has_images else folder).is_dir()
 
     def write(
         self,
-        out: Path,
+        out: str | PathLike[str],
         trajectory: str,
         yaw: Yaw,
         speed: float,
@@ -142,14 +148,15 @@ class Blackbird:
         Raises ValueError for an invalid trajectory and for a data set with other settings; OSError
         if a file cannot be written, for example on a full disk: nothing incomplete remains.
         """
+        out = Path(out)
         folder = out / catalogue.folder_of(trajectory, yaw, speed)
-        path = catalogue.closed_path(trajectory, yaw, speed, vehicles.load(self.vehicle))
+        vehicle = vehicles.load(self.vehicle)
+        path = catalogue.closed_path(trajectory, yaw, speed, vehicle)
         if self._cameras_of(trajectory):
             check_encoder()
         self._settle(out)
         if self.is_written(out, trajectory, yaw, speed):
             return folder
-        vehicle = vehicles.load(self.vehicle)
         number = catalogue.sequence_seed(self.seed, trajectory, yaw, speed)
         recording = fly(path, speed, vehicle, self.duration, number)
         focal = focal_length(self.size[1], VERTICAL_FOV_DEG)
@@ -173,32 +180,24 @@ class Blackbird:
 
     def _settle(self, out: Path) -> None:
         """Creates the data set, or checks that it has the same settings."""
-        settings = json.loads(json.dumps(asdict(self)))
-        environment = settings.pop("environment")
-        settings.pop("connect")
-        environments = {self.environment_folder: environment}
+        flights = {name: getattr(self, name) for name in ("duration", "size", "seed", "vehicle")}
+        images = {name: getattr(self, name) for name in ("environment", "cameras", "motion_blur")}
+        settings = {"flights": flights, "images": {}, "version": __version__}
+        if self.cameras:
+            settings["images"] = {self.environment_folder: images}
+        settings = json.loads(json.dumps(settings))
         file = out / _SETTINGS
         if file.exists():
-            try:
-                there = json.loads(file.read_text(encoding="utf-8"))
-                environments = there["environments"] | environments
-                found = {key: there[key] for key in settings}
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise ValueError(
-                    f"{file}: expected the settings of a data set; restore it"
-                ) from None
-            for key, value in settings.items():
-                if found[key] != value:
-                    raise ValueError(
-                        f"{key}: expected {found[key]!r:.200} as the flights in {out}, got "
-                        f"{value!r:.200}; use the same, or another folder"
-                    )
+            there = _read_settings(file)
+            _compare(settings["flights"], there["flights"], out)
+            for folder, values in settings["images"].items():
+                _compare(values, there["images"].get(folder, values), out)
+            settings["images"] = there["images"] | settings["images"]
         out.mkdir(parents=True, exist_ok=True)
-        contents = {**settings, "environments": environments, "version": __version__}
         with written_whole(file) as part:
-            part.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+            part.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
         with written_whole(out / _OFFSETS) as part:
-            part.write_text(_offsets(environments), encoding="utf-8")
+            part.write_text(_offsets(settings["images"]), encoding="utf-8")
 
     def _write_images(
         self,
@@ -213,7 +212,7 @@ class Blackbird:
         stamps = topics.camera_stamps
         np.savetxt(folder / "120hzTimestamps.csv", stamps, fmt="%d")
         every = {name: CAMERA_RATE // _KINDS[name.rpartition("_")[2]][1] for name in cameras}
-        mounted = [_mounted(name) for name in cameras]
+        mounted = [_mounted(name, self.motion_blur) for name in cameras]
         with (
             Views(
                 mounted,
@@ -237,7 +236,7 @@ class Blackbird:
             for number, (row, stamp) in enumerate(zip(rows, stamps.tolist(), strict=True)):
                 due = [name for name in cameras if number % every[name] == 0]
                 if due:
-                    images = views.take(due, stamp, motion.position[row], motion.attitude[row])
+                    images = views.take(due, motion, row)
                     for name in due:
                         writers[name](images[name], stamp)
                 if progress is not None:
@@ -247,15 +246,39 @@ class Blackbird:
 _TABLES = ("imu", "pose_ref", "pwm", "rotor_rpm", "state")
 
 
+def _read_settings(file: Path) -> dict[str, Any]:
+    """The settings of a data set."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        is_valid = all(isinstance(found[name], dict) for name in ("flights", "images"))
+    except (ValueError, KeyError, TypeError):
+        is_valid = False
+    if not is_valid:
+        raise ValueError(f"{file}: expected the settings of a data set; restore it")
+    return dict(found)
+
+
+def _compare(settings: dict[str, Any], there: dict[str, Any], out: Path) -> None:
+    """Raises ValueError for a setting that differs from that of the data set."""
+    for key, value in settings.items():
+        if there.get(key) != value:
+            raise ValueError(
+                f"{key}: expected {there.get(key)!r:.200} as in {out}, got {value!r:.200}; use the "
+                "same, or another folder"
+            )
+
+
 def _container(camera: str) -> str:
     return "lossless.tar" if camera.endswith(("Depth", "Segmented")) else "lossless.mov"
 
 
-def _mounted(camera: str) -> RenderCamera:
+def _mounted(camera: str, motion_blur: float) -> RenderCamera:
     """The camera of the name of its folder."""
     _, place, sensor = camera.split("_")
     position, attitude = _MOUNTS[place]
-    return RenderCamera(camera, _KINDS[sensor][0], position, attitude, collision=False)
+    kind = _KINDS[sensor][0]
+    exposure = motion_blur if kind == "rgb" else 0.0
+    return RenderCamera(camera, kind, position, attitude, collision=False, motion_blur=exposure)
 
 
 def _writer(stack: ExitStack, file: Path, rate: float) -> Callable[[np.ndarray, int], None]:
@@ -289,15 +312,15 @@ def _write_labels(file: Path, categories: Iterable[str]) -> None:
             table.write(f"{number},{name},{','.join(map(str, colour))}\n")
 
 
-def _offsets(environments: dict[str, str]) -> str:
+def _offsets(images: dict[str, Any]) -> str:
     """Offsets of the trajectories in the environments, all zero, in the published form."""
     lines = ["unitySettings:"]
     for trajectory in catalogue.trajectory_names():
-        lines.append(f"    {trajectory}:")
-        for name, scene in environments.items():
+        lines.append(f"    {trajectory}:{'' if images else ' []'}")
+        for name, settings in images.items():
             lines += [
                 f"        - name: {name}",
-                f"          environment: {json.dumps(scene)}",
+                f"          environment: {json.dumps(settings['environment'])}",
                 "          offset: [0.0, 0.0, 0.0, 0.0]",
                 "          ros_offset: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]  # x,y,z,qx,qy,qz,qw",
             ]

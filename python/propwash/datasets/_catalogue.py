@@ -1,8 +1,8 @@
 """Names, speeds and shapes of the Blackbird data set's trajectories.
 
 Names and speeds are those of the published data set (github.com/mit-aera/Blackbird-Dataset). Its
-waypoints are not public: the shapes here are our own closed curves, drawn after the published
-figures, in the same room of 11 m x 11 m x 5.5 m.
+waypoints are not public: the shapes here are our own closed curves that the names suggest, in a
+room of the same size, 11 m x 11 m x 5.5 m.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ SPEEDS: dict[str, dict[str, tuple[float, ...]]] = {
 """Maximum speeds of the published flights [m/s], by trajectory and yaw."""
 WITHOUT_CAMERAS = ("3dFigure8", "figure8")
 """Calibration flights, which were published without images."""
-ROOM = (11.0, 11.0, 5.5)
-"""m, width, depth and height of the room, which is centred on the origin."""
 
 _SAMPLES = 4000
 """Samples of a path for its maximum speed."""

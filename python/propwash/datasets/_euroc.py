@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from propwash.datasets._folders import whole_folder
 from propwash.datasets._images import Image, png
 from propwash.datasets._topics import EPOCH_NS
 from propwash.datasets._views import Views, focal_length
-from propwash.render.cameras import Kind, RenderCamera, stereo
+from propwash.render.cameras import RenderCamera, stereo
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.viz import video as _video
@@ -57,8 +58,13 @@ class Euroc:
     size: tuple[int, int] = (752, 480)
     """px, width and height."""
     vertical_fov_deg: float = 60.0
+    """Degrees."""
     baseline: float = 0.11
     """m, between the cameras, left and right of the IMU."""
+    distortion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """k1, k2, p1, p2 of the radial-tangential model; of the built-in renderer only."""
+    motion_blur: float = 0.0
+    """s, exposure of the images."""
     seed: int = 0
     """Of the noise and of the scene."""
     vehicle: str = "blackbird"
@@ -78,12 +84,13 @@ class Euroc:
             "degrees between 0 and 180",
             lambda x: 0.0 < x < 180.0,
         )
+        _ = self._cameras  # checks distortion and motion blur
         if self.connect is None:
             Scene.load(self.environment, seed=self.seed)
 
     def write(
         self,
-        folder: Path,
+        folder: str | PathLike[str],
         trajectory: str = "oval",
         yaw: Yaw = "forward",
         speed: float = 2.0,
@@ -95,6 +102,7 @@ class Euroc:
         progress: called with the completed fraction. Raises ValueError for an invalid trajectory
         or a folder that exists, OSError if a file cannot be written: nothing incomplete remains.
         """
+        folder = Path(folder)
         if folder.exists():
             raise ValueError(f"{folder}: expected a new folder, it exists; choose another name")
         vehicle = vehicles.load(self.vehicle)
@@ -108,8 +116,10 @@ class Euroc:
 
     @property
     def _cameras(self) -> list[RenderCamera]:
-        kind: Kind = "grey"
-        return stereo(kind, self.baseline, names=_NAMES)
+        return [
+            replace(camera, distortion=self.distortion, motion_blur=self.motion_blur)
+            for camera in stereo("grey", self.baseline, names=_NAMES)
+        ]
 
     def _intrinsics(self) -> list[float]:
         """Focal lengths and principal point, where (0, 0) is the centre of the first pixel."""
@@ -166,7 +176,7 @@ class Euroc:
             lines += [
                 f"  cam_overlaps: [{1 - number}]",
                 "  camera_model: pinhole",
-                "  distortion_coeffs: [0.0, 0.0, 0.0, 0.0]",
+                f"  distortion_coeffs: {list(map(float, self.distortion))}",
                 "  distortion_model: radtan",
                 f"  intrinsics: {self._intrinsics()}",
                 f"  resolution: {list(self.size)}",
@@ -204,7 +214,7 @@ class Euroc:
                 "camera_model": "pinhole",
                 "intrinsics": self._intrinsics(),
                 "distortion_model": "radial-tangential",
-                "distortion_coefficients": [0.0, 0.0, 0.0, 0.0],
+                "distortion_coefficients": list(map(float, self.distortion)),
             }
             _yaml(folder / camera.name / "sensor.yaml", values)
         with Views(
@@ -218,7 +228,7 @@ class Euroc:
             motion = recording.motion
             for number, (row, stamp) in enumerate(zip(rows, stamps, strict=True), 1):
                 names = [camera.name for camera in self._cameras]
-                images = views.take(names, stamp, motion.position[row], motion.attitude[row])
+                images = views.take(names, motion, row)
                 for name, image in images.items():
                     file = folder / name / "data" / f"{stamp}.png"
                     file.write_bytes(png(pillow, _grey(image)))

@@ -27,8 +27,3 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

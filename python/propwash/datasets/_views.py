@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.render import Client, Offscreen, RenderCamera
+from propwash.vehicle.multicopter import Trajectory
 
 _FIRST_IMAGE = 60.0
 """s, time for a renderer to connect and load its scene."""
@@ -50,14 +51,19 @@ class Views:
                 scene, width=width, height=height, vertical_fov_deg=vertical_fov_deg, seed=seed
             )
 
-    def take(
-        self, names: list[str], time_ns: int, position: NDArray[Any], attitude: NDArray[Any]
-    ) -> Mapping[str, NDArray[Any]]:
-        """Images of some cameras, by name."""
+    def take(self, names: list[str], motion: Trajectory, row: int) -> Mapping[str, NDArray[Any]]:
+        """Images of some cameras, by name, at a row of a flight and at its time."""
+        time_ns = round(float(motion.time[row]) * 1e9)
+        pose = motion.position[row], motion.attitude[row]
         if self._client is not None:
-            return self._client.request_vehicle(time_ns, position, attitude, render=names).images
-        mounted = [self._cameras[name] for name in names]
-        return self._renderer.render(mounted, position, attitude, time_ns=time_ns).images
+            return self._client.request_vehicle(time_ns, *pose, render=names).images
+        return self._renderer.render(
+            [self._cameras[name] for name in names],
+            *pose,
+            velocity=motion.velocity[row],
+            body_rates=motion.body_rates[row],
+            time_ns=time_ns,
+        ).images
 
     def labels(self) -> list[str]:
         """Categories of the items of the built-in renderer's scene."""

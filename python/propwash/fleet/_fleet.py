@@ -22,6 +22,7 @@ from propwash.fleet._types import (
     FleetState,
     FleetTrajectory,
     Numbers,
+    estimate_rows,
 )
 from propwash.fleet.sensor import Sensor
 from propwash.fleet.threads import pool_of
@@ -140,31 +141,8 @@ class Fleet(FleetGradients):
         Raises ValueError or TypeError for invalid arguments; the fleet is then unchanged.
         """
         self._check_sensors()
-        estimate = None if state is None else self._estimate(state)
+        estimate = None if state is None else estimate_rows(state, self._size, self._dtype)
         self._core.step(as_command(command), substeps, estimate)
-
-    def _estimate(self, state: object) -> tuple[Numbers | None, ...]:
-        """The parts of a motion for each vehicle; unit attitudes keep their bits."""
-
-        def part(name: str, width: int, unit: str) -> Numbers:
-            if not hasattr(state, name):
-                raise TypeError(
-                    "state: expected a MotionEstimate or an object with position, velocity and "
-                    f"attitude, got {state!r:.100}"
-                )
-            array = _checks.rows(
-                f"state.{name}", getattr(state, name), self._size, (width,), self._dtype, unit
-            )
-            return np.ascontiguousarray(np.broadcast_to(array, (self._size, width)))
-
-        attitude = part("attitude", 4, "1")
-        unit = _checks.unit_quaternions("state.attitude", attitude)
-        is_unit = (
-            np.abs(np.sum(attitude * attitude, axis=1, keepdims=True) - 1.0)
-            < 32 * np.finfo(self._dtype).eps
-        )
-        unit = np.where(is_unit, attitude, unit)
-        return part("position", 3, "m"), part("velocity", 3, "m/s"), unit, None, None
 
     def rollout(
         self,

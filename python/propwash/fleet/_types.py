@@ -136,3 +136,26 @@ class FleetTrajectory:
         arrays = [array for array in vars(self).values() if isinstance(array, np.ndarray)]
         arrays += [record.time for record in self.readings.values()]
         return len(arrays[0]) if arrays else 0
+
+
+def estimate_rows(state: object, size: int, dtype: np.dtype[Any]) -> tuple[Numbers | None, ...]:
+    """Position, velocity and attitude of `state`, a row for each vehicle.
+
+    Attitudes are normalised; those of unit length up to rounding keep their bits.
+    """
+
+    def part(name: str, width: int, unit: str) -> Numbers:
+        if not hasattr(state, name):
+            raise TypeError(
+                "state: expected a MotionEstimate or an object with position, velocity and "
+                f"attitude, got {state!r:.100}"
+            )
+        value = getattr(state, name)
+        rows = _checks.rows(f"state.{name}", value, size, (width,), dtype, unit)
+        return np.ascontiguousarray(np.broadcast_to(rows, (size, width)))
+
+    attitude = part("attitude", 4, "1")
+    unit = _checks.unit_quaternions("state.attitude", attitude)
+    is_rounding = np.abs(unit - attitude).max(axis=1, keepdims=True) < 8 * np.finfo(dtype).eps
+    kept = np.where(is_rounding, attitude, unit)
+    return part("position", 3, "m"), part("velocity", 3, "m/s"), kept, None, None

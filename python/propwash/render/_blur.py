@@ -13,13 +13,11 @@ from propwash._rotation import product, rotation
 from propwash.render._pose import Attitude, Pose, Position
 from propwash.render.cameras import Kind
 from propwash.render.frame import Image
+from propwash.render.images import depth_in_metres
 from propwash.sensors import Camera
-from propwash.world import Scene
 
 MAX_SAMPLES = 32
 """The maximum number of images of an exposure."""
-_GRID = (9, 7)  # points of the image whose motion is computed, in a row and a column
-_FAR = 1e4  # m, the assumed distance of the sky
 
 
 class Sweep(NamedTuple):
@@ -65,18 +63,16 @@ def sweep_between(before: Pose, now: Pose, fraction: float) -> Sweep:
     return Sweep((dx, dy, dz), (x, y, z))
 
 
-def sample_count(scene: Scene, camera: Camera, pose: Pose, sweep: Sweep) -> int:
-    """The number of images: about one for each pixel by which a point of the image moves."""
-    if sweep == STILL:
-        return 1
-    u, v = (
-        (np.arange(n) + 0.5) * (size / n)
-        for n, size in zip(_GRID, (camera.width, camera.height), strict=True)
-    )
-    rays = camera.unproject(*np.meshgrid(u, v)).reshape(-1, 3) @ rotation(pose[1]).T
-    rays /= np.linalg.norm(rays, axis=1)[:, None]
-    hits = scene.raycast(np.array(pose[0]), rays, _FAR, normals=False)
-    points = np.array(pose[0]) + rays * np.minimum(hits.distance, _FAR)[:, None]
+def sample_count(depth: Image, camera: Camera, pose: Pose, sweep: Sweep) -> int:
+    """The number of images: about one for each pixel by which a point of the image moves.
+
+    depth: a small depth image of the camera at the pose.
+    """
+    rows, columns = depth.shape
+    u, v = (np.arange(columns) + 0.5) / columns, (np.arange(rows) + 0.5) / rows
+    across, down = np.meshgrid(u * camera.width, v * camera.height)
+    points_C = camera.unproject(across, down, depth_in_metres(depth)).reshape(-1, 3)
+    points = np.array(pose[0]) + points_C @ rotation(pose[1]).T
     start, end = (camera.project(points, *sweep.at(pose, side)) for side in (-0.5, 0.5))
     motion = np.hypot(end.u - start.u, end.v - start.v)[(start.depth > 0.0) & (end.depth > 0.0)]
     motion = motion[np.isfinite(motion)]

@@ -36,6 +36,8 @@ MAX_PIXELS = 64_000_000
 """The maximum number of pixels of a request, which takes minutes."""
 MAX_REMEMBERED = 1000
 """The maximum number of cameras with stored poses, which bounds the memory."""
+BLUR_ROWS = 8
+"""The rows of the depth image that determines the number of images of an exposure."""
 MAX_SAMPLES = 8
 """The maximum number of rays along the edge of a pixel."""
 
@@ -180,14 +182,16 @@ class Reference:
         self, request: Request, group: _Group, focal: float, bottom_first: bool
     ) -> dict[Kind, Image]:
         """The images of a group, averaged over its exposure."""
-        kinds, before = tuple(group.kinds), group.previous.pose
+        size, kinds = (request.width, request.height), tuple(group.kinds)
+        before = group.previous.pose
 
-        def paint(at: Pose) -> dict[Kind, Image]:
+        def paint(
+            at: Pose, size: tuple[int, int], focal: float, kinds: tuple[Kind, ...]
+        ) -> dict[Kind, Image]:
             return self._painter.paint(
                 np.array([at[0], before[0]]),
                 np.array([at[1], before[1]]),
-                request.width,
-                request.height,
+                *size,
                 focal,
                 self._antialias,
                 kinds,
@@ -196,11 +200,15 @@ class Reference:
             )
 
         if group.sweep == STILL:
-            return paint(group.pose)
-        camera = _geometry(request, group.lens)
-        count = sample_count(self.scene, camera, group.pose, group.sweep)
+            return paint(group.pose, size, focal, kinds)
+        # of points in a grid with the field of view of the image
+        scale = BLUR_ROWS / request.height
+        columns = max(round(request.width * scale), 1)
+        coarse = paint(group.pose, (columns, BLUR_ROWS), focal * scale, ("depth",))["depth"]
+        rows = coarse[::-1] if bottom_first else coarse
+        count = sample_count(rows, _geometry(request, group.lens), group.pose, group.sweep)
         poses = [group.sweep.at(group.pose, (k + 0.5) / count - 0.5) for k in range(count)]
-        return mean_images(paint(pose) for pose in poses)
+        return mean_images(paint(pose, size, focal, kinds) for pose in poses)
 
     def _groups(self, request: Request, now: dict[str, Pose]) -> list[_Group]:
         groups: dict[tuple[object, ...], _Group] = {}

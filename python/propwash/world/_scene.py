@@ -198,12 +198,18 @@ class Scene:
 
     @classmethod
     def load(
-        cls, scene: str | PathLike[str], seed: int | None = None, *, meshes: Meshes = "auto"
+        cls,
+        scene: str | PathLike[str],
+        seed: int | None = None,
+        *,
+        meshes: Meshes = "auto",
+        vehicles: Item | None = None,
     ) -> Self:
         """Loads a scene by its name (`scene_names()`) or the path of a TOML file.
 
         seed: of a procedural scene (None: 0) and of the perturbation of items: None leaves them at
         their nominal poses, a number moves them within their bounds, `item.perturbation`.
+        meshes, vehicles: as for Scene.
 
         Raises ParameterError, which names the file.
         """
@@ -218,6 +224,7 @@ class Scene:
                 markers=found.markers,
                 start=found.start,
                 meshes=meshes,
+                vehicles=vehicles,
             )
         except ParameterError as error:
             raise ParameterError(f"{path}: {error}") from None

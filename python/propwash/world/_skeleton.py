@@ -17,6 +17,7 @@ from propwash.world._items import Capsule, Item, Sphere
 from propwash.world._motion import Array, Motion, RowMotion
 
 _ABSENT: Array = np.full(7, np.nan)
+_ABSENT.setflags(write=False)
 
 
 class Skeleton:
@@ -44,7 +45,7 @@ class Skeleton:
         bones = tuple(bones)
         self._count = len(bones)
         self._history = _checks.whole_number("history", history, 2, 2**31)
-        # one list, which append() replaces, so that readers in other threads see a whole state
+        # append() extends or replaces them so that readers in other threads see a valid state
         self._samples: tuple[list[float], list[Array]] = ([], [])
         self.items = tuple(bone.replace(motion=_Bone(self, i)) for i, bone in enumerate(bones))
         """The bones, moving."""
@@ -72,6 +73,7 @@ class Skeleton:
             at = _checks.shaped("positions", positions, (self._count, 3), unit="m")
             turned = _checks.shaped("attitudes", attitudes, (self._count, 4))
             row = np.concatenate((at, _checks.unit_quaternions("attitudes", turned)), axis=1)
+            row.setflags(write=False)
         if len(times) >= self._history:
             start = len(times) - self._history // 2
             times, rows = times[start:], rows[start:]

@@ -6,7 +6,6 @@ seam. An image depends on its name alone.
 
 from __future__ import annotations
 
-import importlib.util
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _files
 from propwash._checks import ParameterError, nearest, shown
 
 Image = NDArray[np.uint8]
@@ -235,39 +235,26 @@ def is_file(texture: str) -> bool:
 def texture_image(texture: str) -> Image:
     """The sRGB image (height, width, 3) of a texture, by its name or the path of its file.
 
-    Files need the package pillow or OpenCV. Raises ParameterError for a file that is not an image.
+    Raises ParameterError for a file that is not an image, ImportError without OpenCV.
     """
     return _read(Path(texture)) if is_file(texture) else _PATTERNS[texture]()
 
 
 def _read(path: Path) -> Image:
     try:
-        image = _decoded(path)
-    except (OSError, ValueError) as error:
-        raise ParameterError(f"{path}: expected an image file, {error}") from None
-    if max(image.shape[:2]) > MAX_SIZE:
-        width, height = image.shape[1], image.shape[0]
+        import cv2
+    except ImportError as error:
+        raise ImportError(
+            f'{path}: OpenCV reads textures from files: pip install "propwash[vision]"'
+        ) from error
+    data = np.frombuffer(_files.read_bytes(path, "an image file", ParameterError), np.uint8)
+    raw = cv2.imdecode(data, cv2.IMREAD_COLOR) if data.size else None
+    if raw is None:
+        raise ParameterError(f"{path}: expected a PNG or JPEG image, its content is not one")
+    height, width = raw.shape[:2]
+    if max(width, height) > MAX_SIZE:
         raise ParameterError(
             f"{path}: expected at most {MAX_SIZE} pixels along an edge, got {width} x {height}; "
             f"reduce the image"
         )
-    return image
-
-
-def _decoded(path: Path) -> Image:
-    """The sRGB values of an image file. Raises OSError or ValueError."""
-    if importlib.util.find_spec("PIL") is not None:
-        import PIL.Image
-
-        with PIL.Image.open(path) as file:
-            return np.array(file.convert("RGB"))
-    if importlib.util.find_spec("cv2") is not None:
-        import cv2
-
-        raw = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR)
-        if raw is None:
-            raise ValueError("its content is not an image")
-        return np.ascontiguousarray(raw[..., ::-1])
-    raise ParameterError(
-        f"{path}: textures from files need the package pillow: pip install 'propwash[render]'"
-    )
+    return np.ascontiguousarray(raw[..., ::-1])
