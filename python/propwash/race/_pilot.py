@@ -42,7 +42,9 @@ _REACTION = 0.3
 _SLOW = 6.0
 """m/s, below which a path is kept while the gates remain where it expects them."""
 _ROUNDS = 1
-"""Corrections of the speed of a plan in flight."""
+"""Speed profiles of a plan in motion."""
+_LEG_ROUNDS = 2
+"""Speed profiles of a plan from rest, whose speeds are known from the plan before the flight."""
 _MIN_AHEAD = 1.5
 """s, minimum duration of the path that is ahead."""
 _MOVED = 0.03
@@ -59,7 +61,7 @@ class SensorPilot:
     """Estimates motion and gates by a Kalman filter, and plans through the estimated gates.
 
     briefing: what is known before the flight. limits: of the plans; None: those of the briefing, or
-    else limits chosen for the camera of the briefing.
+    else LIMITS.
     """
 
     def __init__(self, briefing: Briefing, limits: Limits | None = None) -> None:
@@ -204,7 +206,7 @@ class SensorPilot:
             np.vstack([motion.position[:1], points[leg]]),
             float(motion.yaw[0]),
             horizon=_HORIZON,
-            rounds=2,
+            rounds=_LEG_ROUNDS,
             approach=np.append(0.0, self._approach()[leg]),
         )
         self._begin = time
@@ -224,10 +226,12 @@ class SensorPilot:
     def _uncertainty(self) -> Array:
         """(g,) m, by how much a gate may be further aside than a path through its centre allows."""
         gates, offsets = self._briefing.gates, self._filter.gates
-        first = len(self._filter.covariance) - 3 * len(gates)
+        covariance = self._filter.covariance
+        first = len(covariance) - 3 * len(gates)
         sides = np.zeros(len(gates))
         for number, gate in enumerate(gates):
-            block = self._filter.covariance[first + 3 * number :, first + 3 * number :][:2, :2]
+            xy = slice(first + 3 * number, first + 3 * number + 2)
+            block = covariance[xy, xy]
             yaw = gate.yaw + offsets[number, 2]
             left = np.array([-np.sin(yaw), np.cos(yaw)])
             bound = abs(left) @ gate.perturbation[:2]

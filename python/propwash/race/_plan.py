@@ -58,7 +58,7 @@ _LOOK_AHEAD = 1.0
 """s; without a gate in view, the heading is towards the point of the path after this time."""
 _MAX_FRACTION = 2.0
 """Of a limit; larger values count as this."""
-_EXCESS_WEIGHT = 5.0
+_EXCESS_WEIGHT = 20.0
 """Of the integral of the fractions above 1, against the duration, in the choice of a plan."""
 _MAX_ROUNDS = 16
 _PERIOD = 0.01
@@ -67,8 +67,6 @@ _REACH = 0.3
 """s, duration of the slowed interval around a sample that exceeds the limits."""
 _RECOVERY = 1.03
 """Factor on the remembered speeds at each later plan; without it they could only decrease."""
-
-
 _JERK = 60.0
 """m/s^3, with which the acceleration grows from rest, while the vehicle rotates."""
 _MIN_APPROACH_SPEED = 2.0
@@ -126,6 +124,7 @@ class RacePath(Path):
 
 
 Look = Callable[[Array, Array, Array], Array]
+"""Returns directions (K, 3) of the body's x axis, see Planner."""
 
 
 class Planner:
