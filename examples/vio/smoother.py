@@ -40,6 +40,7 @@ class Smoother:
     ) -> None:
         self._tuning, self._rig, self._imu = tuning, rig, imu
         self.restarts = 0
+        """Windows that could not be solved."""
         u, v = rig.centre
         f = rig.focal_length
         self._calibration = gtsam.Cal3_S2Stereo(f, f, 0.0, u, v, rig.baseline)
