@@ -62,7 +62,7 @@ class View:
     sweep: Sweep = STILL
     """The motion during the exposure."""
     motion_blur: float = 0.0
-    """0 to 1, instead of `sweep`: the exposure as a fraction of the motion since the last pose."""
+    """0 to 1, instead of `sweep`: the exposure as a fraction of the motion since the last image."""
     lens: Lens = PINHOLE
     """k1, k2, p1, p2."""
 
