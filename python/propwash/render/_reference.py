@@ -153,7 +153,9 @@ class Reference:
         self._previous.clear()
 
     def take(self, request: Request, bottom_first: bool = False) -> Shot:
-        """Renders a request. Raises ValueError for invalid sizes; nothing changes then."""
+        """Renders a request. Raises ValueError for a bad size or lens; nothing changes then."""
+        for lens in {view.lens for view in request.views if view.lens != PINHOLE}:
+            _geometry(request, lens)
         with self._lock:  # the painter releases the GIL
             return self._render(request, _focal(request), bottom_first)
 
