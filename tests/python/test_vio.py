@@ -126,7 +126,7 @@ def test_paths_are_free_of_contact(seed: int) -> None:
 
 def test_results_continue(tmp_path: Path, flight: Any) -> None:
     file = tmp_path / "results.csv"
-    case = report.Case("room", 3, 0.0, 2.0, 320, 240, 70.0, 20.0, 0.2)
+    case = report.Case("room", 3, 0.0, 2.123456789, 320, 240, 70.0, 20.0, 0.2)
     results = report.Results(file)
     assert results.get(case) is None
     row = report.Row.of(flight)
@@ -153,6 +153,9 @@ def run(*arguments: str) -> int:
         (("--fov", "190"), "fov = 190 degrees: expected 20 to 150"),
         (("--seeds", "0"), "seeds = 0: expected at least 1"),
         (("--duration", "-1"), "duration = -1 s: expected a time > 0"),
+        (("--speed", "0"), "speed = 0 m/s: expected 0 to 100"),
+        (("--results", "no/x.csv"), "results = no/x.csv: expected a file in an existing folder"),
+        (("--plot", "no/x.png"), "plot = no/x.png: expected a file in an existing folder"),
     ],
 )
 def test_wrong_input_is_reported(
