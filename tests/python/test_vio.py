@@ -74,6 +74,32 @@ def test_tracks_agree_with_the_geometry_of_the_scene() -> None:
     assert np.mean(np.max(error, axis=1) < 1.5) > 0.9
 
 
+def test_tracks_drift_by_the_same_amount_in_both_images() -> None:
+    """The noise of the smoother: disparities are much more accurate than tracks after 2 s."""
+    rig = vio.Rig()
+    tracker = vio.StereoTracker(rig, 60)
+    renderer = Offscreen("room", width=rig.width, height=rig.height, vertical_fov_deg=rig.fov)
+    mount = RenderCamera("depth", "depth", position=rig.cameras[0].position)
+    step = np.array([0.02, 0.05, 0.0])
+    motion = vio.rig.BODY_FROM_CAMERA.T @ step
+    for k in range(41):
+        at = np.array([-1.0, -1.5, 1.6]) + k * step
+        images = renderer.render([*rig.cameras, mount], position=at).images
+        last = tracker.track(0.05 * k, images["left"], images["right"], np.eye(3), -motion)
+        if k == 0:
+            first, depth = last, depth_in_metres(images["depth"])
+    common, before, after = np.intersect1d(first.ids, last.ids, return_indices=True)
+    assert len(common) >= 10
+    u, _, v = first.measured[before].T
+    points = rig.points(first.measured[before])
+    points *= (depth[v.astype(int), u.astype(int)] / points[:, 2])[:, None]
+    error = last.measured[after] - rig.measurements(points - 40 * motion)
+    disparity = np.abs(error[:, 0] - error[:, 1])
+    tuning = vio.Tuning()
+    assert np.quantile(disparity, 0.68) < tuning.disparity
+    assert np.mean(np.abs(error[:, 0])) > 2.0 * np.mean(disparity)
+
+
 def test_the_estimate_follows_the_truth(flight: Any) -> None:
     assert flight.end == ""
     assert flight.distance == pytest.approx(5.1, abs=0.4)
