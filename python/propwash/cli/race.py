@@ -65,7 +65,9 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
         help="of the camera: as on racing vehicles, or that of the papers (default: %(default)s)",
     )
     group.add_argument("--reach", type=float, help="m, beyond which a beacon is not seen")
-    group.add_argument("--miss", type=float, default=0.0, help="probability that a beacon is missed")
+    group.add_argument(
+        "--miss", type=float, default=0.0, help="probability that a beacon is missed"
+    )
     group.add_argument(
         "--pixels", type=float, default=2.0, help="noise of a beacon (default: %(default)s)"
     )
