@@ -50,7 +50,7 @@ class Waypoints(RowMotion):
     after the last time.
 
     Positions are interpolated linearly, attitudes along the shortest rotation. Before the first
-    time and after the last one the body is at rest. Raises ParameterError for invalid arguments.
+    time and after the last one the body is at rest, unless the motion repeats. Raises ParameterError for invalid arguments.
 
     >>> walk = Waypoints([0, 4], [[0, -3, 0], [0, 3, 0]], yaws=[1.57, 1.57])
     >>> walk(2.0).position
@@ -77,6 +77,7 @@ class Waypoints(RowMotion):
         elif attitudes is None:
             attitudes = [_checks.LEVEL] * count
         self._attitudes = _checks.shaped("attitudes", attitudes, (count, 4))
+        _checks.unit_quaternions("attitudes", self._attitudes)  # refuses other norms
         self._repeat = _checks.flag("repeat", repeat)
         rows = np.concatenate((self._positions, self._attitudes), axis=1)
         self._core = _core.Waypoints(self._times.tolist(), rows, self._repeat)

@@ -144,6 +144,8 @@ class Scene:
         moment = _checks.number("time", time, "a finite number [s]")
         whole = self if self._whole is None else self._whole
         vehicles = NO_POSES
+        if position is None and attitude is not None:
+            raise ValueError("attitude: expected None without the positions of vehicles")
         if position is not None:
             if whole._vehicles is None:
                 raise ValueError(
@@ -230,7 +232,16 @@ class Scene:
             raise ParameterError(f"{path}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a scene file: items at their present poses, with their bounds of perturbation."""
+        """Writes a scene file: items at their present poses, with their bounds of perturbation.
+
+        Raises ParameterError for items that are absent, and for motions other than Waypoints.
+        """
+        for item in self.items:
+            if not np.isfinite((*item.position, *item.attitude)).all():
+                raise ParameterError(
+                    f"item {item.name!r}: expected a pose, it is absent at {self.time:g} s; save "
+                    "the scene at a time with all items, or without it"
+                )
         parts = _scene_files.SceneFile(
             self._name, list(self.items), list(self._own_markers), self._start
         )
