@@ -183,10 +183,10 @@ class Blackbird:
         """The settings of the data set with these. Raises ValueError if it has others."""
         flights = {name: getattr(self, name) for name in ("duration", "size", "seed", "vehicle")}
         images = {name: getattr(self, name) for name in ("environment", "cameras", "motion_blur")}
-        settings = {"flights": flights, "images": {}, "version": __version__}
+        settings: dict[str, Any] = {"flights": flights, "images": {}, "version": __version__}
         if self.cameras:
             settings["images"] = {self.environment_folder: images}
-        settings = dict(json.loads(json.dumps(settings)))
+        settings = json.loads(json.dumps(settings))
         file = out / _SETTINGS
         if file.exists():
             there = _read_settings(file)
