@@ -60,6 +60,10 @@ _MAX_FRACTION = 2.0
 """Of a limit; larger values count as this."""
 _EXCESS_WEIGHT = 20.0
 """Of the integral of the fractions above 1, against the duration, in the choice of a plan."""
+_ROUNDS_OF_EXCESS = 4
+"""Rounds of a plan that exceeds the limits by far."""
+_MAX_EXCESS = 1.0
+"""Of the weighted excess, below which a plan is accepted after the requested rounds."""
 _MAX_ROUNDS = 16
 _PERIOD = 0.01
 """s, sampling period for checking limits."""
@@ -177,7 +181,9 @@ class Planner:
             travelled = np.concatenate([[0.0], np.cumsum(steps)])
             slow = np.minimum(slow, 0.5 * _JERK * (6.0 * travelled / _JERK) ** (2.0 / 3.0))
         best: tuple[float, RacePath, Array] | None = None
-        for _ in range(rounds):
+        for count in range(max(rounds, _ROUNDS_OF_EXCESS)):
+            if best is not None and count >= rounds and best[0] <= best[1].duration + _MAX_EXCESS:
+                break
             speed = _speeds(
                 curvature,
                 steps,
