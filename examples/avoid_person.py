@@ -3,8 +3,9 @@
 The vehicle flies a minimum-snap path. A person crosses it so that both meet. A depth camera
 measures at 30 Hz with noise; what is not on the map is the person. A line through the positions of
 the last 0.6 s predicts the next ones. If the path comes too close to the prediction, a waypoint
-beside the person is added and the path is planned again from the present state of the reference,
-so that it is smooth up to the snap.
+beside the person is added, with another one after it that limits how far the path swings out, and
+the path is planned again from the present state of the reference, so that it is smooth up to the
+snap. Paths into walls and ground are avoided; contact with these, too, is a collision.
 
     python examples/avoid_person.py [--encounters 100] [--out plot.png] [--video avoid.mp4]
 """
@@ -30,12 +31,14 @@ HORIZON = 2.5  # s, of the prediction
 MEMORY = 0.6  # s, of the measurements in the fit
 MAX_ACCELERATION = 8.0  # m/s^2, of a new path
 SIDES = np.radians([90.0, -90.0, 60.0, -60.0, 120.0, -120.0, 150.0, -150.0, 180.0])
+MARGIN = 0.25  # m, from what is on the map
 CAMERA = pw.Camera(64, 48, 70.0)
 MAP = [
     Plane(name="ground", category="ground"),
     Box(name="left", category="wall", size=(20.0, 0.3, 3.0), position=(7.0, 7.0, 1.5)),
     Box(name="right", category="wall", size=(20.0, 0.3, 3.0), position=(7.0, -7.0, 1.5)),
 ]
+FREE = Scene(MAP)
 
 
 def walk(rng: np.random.Generator, path: Polynomial) -> Waypoints:
@@ -56,7 +59,7 @@ class Watcher:
 
     def __init__(self, scene: Scene, seed: int) -> None:
         self.camera = pw.DepthCamera(scene, CAMERA, max_depth=14.0, deviation=0.05, seed=seed)
-        self.map = pw.DepthCamera(Scene(MAP), CAMERA, max_depth=14.0)
+        self.map = pw.DepthCamera(FREE, CAMERA, max_depth=14.0)
         self.seen: list[tuple[float, Array]] = []
 
     def look(self, now: float, position: Array, attitude: Array) -> None:
@@ -110,21 +113,27 @@ def replanned(plan: Plan, now: float, seen: tuple[Array, Array]) -> Plan:
     _, nearest = plan.clearance(now, seen)
     after = max(nearest - now, 0.5)
     left = max(plan.end - now - after, 1.5)
-    heading = np.arctan2(*(GOAL - here.position[0])[1::-1])
+    at = here.position[0]
+    heading = np.arctan2(*(GOAL - at)[1::-1])
     middle = seen[0] + after * seen[1]
-    best, best_cost = plan, np.inf
-    for side in SIDES + heading:
-        beside = middle + WANTED * np.array([np.cos(side), np.sin(side)])
-        points = [here.position[0], [*beside, GOAL[2]], GOAL]
-        new = Plan(minimum_snap(points, start=start, times=[after, left]), now)
-        sampled = new.path.sample(np.linspace(0.0, new.path.duration, 40))
-        acceleration = np.linalg.norm(sampled.acceleration, axis=1).max()
-        missing = max(0.0, 0.95 * WANTED - new.clearance(now, seen)[0])
-        excess = max(0.0, acceleration / MAX_ACCELERATION - 1.0)
-        cost = new.path.snap_cost * (1.0 + 1e3 * excess) + 1e6 * missing
-        if cost < best_cost:
-            best, best_cost = new, cost
-    return best
+    besides = [middle + WANTED * np.array([np.cos(a), np.sin(a)]) for a in SIDES + heading]
+    plans = []
+    for beside in ([*each, GOAL[2]] for each in besides):
+        # the third point limits how far the path swings out after the second
+        points = [at, beside, 0.3 * GOAL + 0.7 * np.array(beside), GOAL]
+        times = [after, 0.4 * left, 0.6 * left]
+        plans.append(Plan(minimum_snap(points, start=start, times=times), now))
+    return min(plans, key=lambda new: cost(new, now, seen))
+
+
+def cost(plan: Plan, now: float, seen: tuple[Array, Array]) -> float:
+    """The cost of a path: its snap, with penalties for the person, the map and acceleration."""
+    sampled = plan.path.sample(np.linspace(0.0, plan.path.duration, 40))
+    acceleration = np.linalg.norm(sampled.acceleration, axis=1).max()
+    missing = max(0.0, 0.95 * WANTED - plan.clearance(now, seen)[0])
+    excess = max(0.0, acceleration / MAX_ACCELERATION - 1.0)
+    blocked = FREE.collides(sampled.position, radius=RADIUS + MARGIN).collided.mean()
+    return float(plan.path.snap_cost * (1.0 + 1e3 * excess) + 1e6 * missing + 1e9 * blocked)
 
 
 @dataclass
@@ -164,10 +173,8 @@ def encounter(seed: int, avoid: bool = True) -> Encounter:
         walker = motion(now).position
         result.flown.append(np.array([now, *uav.position, *uav.attitude, *walker]))
         result.nearest = min(result.nearest, float(np.linalg.norm((uav.position - walker)[:2])))
-        # vehicle and person are apart beyond this distance
-        if np.linalg.norm((uav.position - walker)[:2]) < 1.0:
-            touched = result.scene.at(now).collides(uav.position, radius=RADIUS)
-            result.collided |= bool(touched.collided)
+        touched = result.scene.at(now).collides(uav.position, radius=RADIUS)
+        result.collided |= bool(touched.collided)
     return result
 
 

@@ -10,7 +10,10 @@ the estimate of visual-inertial odometry (vio_in_the_loop.py).
 """
 
 import argparse
+import importlib.util
+import sys
 from dataclasses import dataclass, replace
+from pathlib import Path as File
 
 import cv2
 import numpy as np
@@ -28,6 +31,7 @@ WIDTH, HEIGHT, FOV = 320, 240, 70.0
 FRAME_RATE, FRAMES = 20, 4  # Hz; images from one keyframe to the next
 CORNERS, SPACING = 150, 8.0  # maximum number of corners of an image; px between them
 NEAR = 1.0  # m, distance at which a landmark counts one half
+MAX_SPEED = 10.0  # m/s, that the vehicle keeps in these rooms
 DT, INTERVAL = 1.0 / 960.0, 4
 VEHICLE = "blackbird"
 # waypoints; centre and radius of the sphere with landmarks
@@ -167,14 +171,43 @@ def plot(file: str, speeds: list[float], rows: list[dict[str, Result]]) -> None:
     print(file)
 
 
-def main() -> None:
-    """Compares, prints a table and plots."""
+def main(argv: list[str] | None = None) -> int:
+    """Compares, prints a table and plots. Returns 1 for invalid arguments."""
+    arguments = arguments_of(argv)
+    try:
+        check(arguments)
+        run(arguments)
+    except (ValueError, OSError) as error:
+        print(f"error: {error}")
+        return 1
+    return 0
+
+
+def arguments_of(argv: list[str] | None) -> argparse.Namespace:
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scene", choices=SCENES, default="room")
     parser.add_argument("--speeds", type=float, nargs="+", default=[2.0, 4.0, 6.0], help="m/s")
     parser.add_argument("--vio", type=int, default=0, metavar="N", help="N flights on the estimate")
     parser.add_argument("--plot", help="an image file")
-    arguments = parser.parse_args()
+    return parser.parse_args(argv)
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Raises ValueError for arguments that would fail after minutes of flights."""
+    for speed in arguments.speeds:
+        if not 0.1 <= speed <= MAX_SPEED:
+            raise ValueError(f"speeds = {speed:g} m/s: expected 0.1 to {MAX_SPEED:g}; use 2 4 6")
+    if arguments.vio < 0:
+        raise ValueError(f"vio = {arguments.vio}: expected a number of flights, 0 or more")
+    if arguments.vio and importlib.util.find_spec("gtsam") is None:
+        raise ValueError("gtsam not found; pip install 'propwash[vio]'")
+    if arguments.plot and not File(arguments.plot).resolve().parent.is_dir():
+        raise ValueError(f"plot = {arguments.plot}: expected a file in an existing folder")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Flies the comparison, prints its table and plots it."""
     print(
         "max speed  yaw               tracked: mean  minimum"
         + "  error: m rms" * (arguments.vio > 0)
@@ -184,11 +217,11 @@ def main() -> None:
         rows.append(compare(arguments.scene, speed, arguments.vio))
         for label, result in rows[-1].items():
             errors = f"  {np.mean(result.errors):12.3f}" if arguments.vio else ""
-            mean, least = result.tracked.mean(), result.tracked.min()
-            print(f"{speed:5.1f} m/s  {label:16} {mean:14.1f} {least:8.0f}{errors}", flush=True)
+            mean, minimum = result.tracked.mean(), result.tracked.min()
+            print(f"{speed:5.1f} m/s  {label:16} {mean:14.1f} {minimum:8.0f}{errors}", flush=True)
     if arguments.plot:
         plot(arguments.plot, arguments.speeds, rows)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

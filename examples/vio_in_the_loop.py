@@ -52,9 +52,11 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     arguments = arguments_of(argv)
-    missing = [name for name in ("gtsam", "cv2") if importlib.util.find_spec(name) is None]
+    extras = {"gtsam": "vio", "cv2": "vio"} | ({"matplotlib": "viz"} if arguments.plot else {})
+    missing = [name for name in extras if importlib.util.find_spec(name) is None]
     if missing:
-        print(f"error: {' and '.join(missing)} not found; pip install 'propwash[vio]'")
+        needed = ",".join(dict.fromkeys(extras[name] for name in missing))
+        print(f"error: {' and '.join(missing)} not found; pip install 'propwash[{needed}]'")
         return 1
     try:
         run(arguments)
@@ -73,6 +75,12 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"seeds = {arguments.seeds}: expected at least 1")
     if not 0.0 < arguments.duration < 1e5:
         raise ValueError(f"duration = {arguments.duration:g} s: expected a time > 0; use 120")
+    if not 0.0 < arguments.speed < 100.0:
+        raise ValueError(f"speed = {arguments.speed:g} m/s: expected 0 to 100; use 2.5")
+    for name in ("results", "plot"):
+        file = getattr(arguments, name)
+        if file is not None and not file.resolve().parent.is_dir():
+            raise ValueError(f"{name} = {file}: expected a file in an existing folder")
     width, height = size_of(arguments.size)
     rig = Rig(width, height, arguments.fov, arguments.rate, arguments.baseline)
     results = Results(arguments.results)

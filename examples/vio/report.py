@@ -110,10 +110,8 @@ class Results:
             writer = csv.DictWriter(opened, _COLUMNS, lineterminator="\n")
             if is_new:
                 writer.writeheader()
-            values = {**asdict(case), **asdict(row)}
-            writer.writerow(
-                {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in values.items()}
-            )
+            result = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(row).items()}
+            writer.writerow({**asdict(case), **result})
 
 
 T = TypeVar("T")

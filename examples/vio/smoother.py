@@ -21,7 +21,9 @@ class Tuning:
     lag: float = 1.5
     """s."""
     pixel: float = 0.3
-    """px, standard deviation of a stereo measurement."""
+    """px, standard deviation of a track, the same error in both images."""
+    disparity: float = 0.1
+    """px, standard deviation of the difference between the images."""
     huber: float = 2.0
     """Standard deviations beyond which a measurement has less weight."""
     gate: float = 5.0
@@ -48,7 +50,7 @@ class Smoother:
         self._camera = gtsam.Pose3(gtsam.Rot3(BODY_FROM_CAMERA), left)
         self._noise = gtsam.noiseModel.Robust.Create(
             gtsam.noiseModel.mEstimator.Huber.Create(tuning.huber),
-            gtsam.noiseModel.Isotropic.Sigma(3, tuning.pixel),
+            gtsam.noiseModel.Gaussian.Covariance(_covariance(tuning)),
         )
         parameters = gtsam.PreintegrationCombinedParams.MakeSharedU(gravity)
         eye = np.eye(3)
@@ -262,3 +264,9 @@ class Smoother:
                     rejected.add(i)
         for i in rejected:
             self._landmarks.pop(i, None)
+
+
+def _covariance(tuning: Tuning) -> Array:
+    """(3, 3) px^2, of u left, u right, v: a track drifts in both images by the same amount."""
+    track, disparity = tuning.pixel**2, tuning.disparity**2
+    return np.array([[track, track, 0.0], [track, track + disparity, 0.0], [0.0, 0.0, track]])

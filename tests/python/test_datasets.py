@@ -364,6 +364,7 @@ def test_a_failing_encoder_is_reported(tmp_path: Path) -> None:
         ("--speed 1.23", "speed: expected a multiple of 0.1 m/s"),
         ("--speed 40 --duration 60", "follows the path, got 40 m/s: .* fly slower"),
         ("--duration 5", "duration: expected 7 to 3600 s: 3 s of rest"),
+        ("--duration 10 --all --no-images", "duration: expected 11 to 3600 s"),
         ("--size 8x8", "width: expected a whole number from 16"),
         ("--cameras Camera_Up_RGB", "cameras: expected some of .*got 'Camera_Up_RGB'"),
         ("--environment nowhere", "no scene 'nowhere'"),
@@ -378,6 +379,7 @@ def test_wrong_options_are_refused(
     arguments = ["dataset", "blackbird", "--out", str(tmp_path / "set"), "--duration", "12"]
     assert main([*arguments, *options.split()]) == 2
     assert re.search(message, capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_settings_are_refused(tmp_path: Path) -> None:

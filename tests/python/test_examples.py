@@ -29,7 +29,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     ),
     (
         "avoid_person.py",
-        ["--encounters", "3", "--out", "plot.png"],
+        ["--encounters", "3", "--seed", "52", "--out", "plot.png"],
         [r"no avoidance +3 +3 ", r"\navoidance +3 +0 ", r"plot plot\.png"],
     ),
     (
@@ -105,6 +105,30 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         assert re.search(pattern, ran.stdout), (pattern, ran.stdout)
     for file in (argument for argument in arguments if argument.endswith(".png")):
         assert (tmp_path / file).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--speeds", "0"], "error: speeds = 0 m/s: expected 0.1 to 10; use 2 4 6"),
+        (["--speeds", "nan"], "error: speeds = nan m/s: expected 0.1 to 10; use 2 4 6"),
+        (["--vio", "-1"], "error: vio = -1: expected a number of flights, 0 or more"),
+        (["--plot", "no/x.png"], "error: plot = no/x.png: expected a file in an existing folder"),
+    ],
+)
+def test_wrong_arguments_are_reported_before_flights(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("cv2")
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / "perception_aware_yaw.py"), *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (1, message, "")
 
 
 def test_a_recorded_flight_is_rendered_by_another_process(tmp_path: Path) -> None:

@@ -252,8 +252,12 @@ def test_motions_may_be_functions_and_are_checked() -> None:
         scene(3)
     with pytest.raises(ParameterError, match=r"motion\.times\[1\]: expected finite, increasing"):
         scene({"times": [1.0, 1.0], "positions": [[0, 0, 0]] * 2})
+    with pytest.raises(ParameterError, match=r"motion\.attitudes: expected unit quaternions"):
+        scene({"times": [0.0], "positions": [[0, 0, 0]], "attitudes": [[2, 0, 0, 0]]})
     with pytest.raises(ValueError, match="position: expected None for a scene without vehicles"):
         rising.at(0.0, [[0, 0, 0]])
+    with pytest.raises(ValueError, match="attitude: expected None without the positions"):
+        rising.at(0.0, attitude=[LEVEL])
     with pytest.raises(ParameterError, match=r"vehicles: .*expected a shape"):
         Scene(vehicles=Plane(name="p"))
 
@@ -291,6 +295,10 @@ radius = 0.2
     function = Scene([Sphere(name="s", radius=1.0, motion=lambda t: ((t, 0, 0), LEVEL))])
     with pytest.raises(ParameterError, match=r"motion of 's': expected Waypoints"):
         function.save(tmp_path / "never.toml")
+    absent = Scene(Skeleton([Sphere(name="s", radius=1.0)]).items)
+    with pytest.raises(ParameterError, match="item 's': expected a pose, it is absent at 2 s"):
+        absent.at(2.0).save(tmp_path / "never.toml")
+    assert not (tmp_path / "never.toml").exists()
     sampled = Waypoints.recorded(function.items[0].motion, [0.0, 1.0])  # type: ignore[arg-type]
     assert sampled(0.5).position.tolist() == [0.5, 0.0, 0.0]
     path.write_text(text.replace("yaws", "jaws"))
@@ -320,6 +328,11 @@ def test_a_recorded_and_a_streamed_skeleton_agree() -> None:
         streamed.append(times[-1], positions[0], attitudes[0])
     with pytest.raises(ParameterError, match="positions: expected"):
         streamed.append(times[-1] + 1.0, positions[0][:1], attitudes[0])
+    for wrong in (["arm"], [bones[0].replace(motion=walk)]):
+        with pytest.raises(ParameterError, match="bones: expected items without motions"):
+            Skeleton(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"times: expected .* of shape \(T,\)"):
+        Skeleton(bones, 3.0, positions, attitudes)
 
 
 def test_capsules_between_joints_reach_both_of_them() -> None:

@@ -8,6 +8,7 @@ import re
 import time
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -255,6 +256,86 @@ def test_custom_pilots_and_courses(tmp_path: object) -> None:
     assert result.estimates.true_gates[0] == pytest.approx([0.5, 0.8, 0.0])
 
 
+def answering(answer: Any) -> Callable[[race.Briefing], Any]:
+    """Makes pilots that always return the same answer."""
+    return lambda briefing: lambda readings: answer
+
+
+THERE = race.Estimate(np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+POSITION = pw.PositionCommand([0.0, 0.0, 2.0], 0.0)
+RATES = pw.RateThrust([0.0, 0.0, 0.0], 5.0)
+
+
+@pytest.mark.parametrize(
+    ("maker", "message"),
+    [
+        (answering((POSITION, None)), "expected an estimate with a PositionCommand"),
+        (answering((pw.AttitudeThrust([1, 0, 0, 0], 5.0), None)), "expected an estimate with a"),
+        (answering(None), "expected a command and an estimate"),
+        (answering((3, THERE)), "command: expected"),
+        (answering((POSITION, 3)), "expected an object with position, velocity and attitude"),
+        (answering((RATES, race.Briefing)), "expected an object with position"),
+        (answering((RATES, replace(THERE, position=np.zeros(2)))), "estimate.position: expected"),
+        (answering((RATES, replace(THERE, velocity=np.full(3, math.nan)))), "estimate.velocity"),
+        (answering((RATES, replace(THERE, gates=np.zeros((2, 3))))), "estimate.gates: expected"),
+        (lambda briefing: None, "expected a callable"),
+        ("SensorPilot", "pilot: expected a callable"),
+    ],
+)
+def test_invalid_answers_of_a_pilot_are_refused(maker: Any, message: str) -> None:
+    """Above all: outer loops without an estimate would compute on the true state."""
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        race.fly(2, pilot=maker, time_limit=0.1)
+
+
+def test_estimates_are_copied() -> None:
+    def maker(briefing: race.Briefing) -> Any:
+        estimate = replace(THERE, position=np.zeros(3))
+
+        def pilot(readings: race.Readings) -> Any:
+            estimate.position[:] = readings.time
+            return pw.RateThrust([0.0, 0.0, 0.0], briefing.vehicle.weight), estimate
+
+        return pilot
+
+    result = race.fly(2, pilot=maker, time_limit=0.1)
+    assert result.estimates is not None
+    assert result.estimates.position[:, 0] == pytest.approx(result.flight.time)
+
+
+def test_true_gates_that_may_have_moved_are_not_the_nominal_ones() -> None:
+    true, hover = Scene.load("alphapilot", seed=3), answering((RATES, None))
+    with pytest.raises(ValueError, match="nominal: expected the scene with the nominal gates"):
+        race.fly(3, scene=true, pilot=hover, time_limit=0.1)
+    race.fly(3, scene=true, nominal=Scene.load("alphapilot"), pilot=hover, time_limit=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sensors": race.SensorSuite()}, "sensors: expected with a pilot"),
+        ({"sensors": 1, "pilot": race.SensorPilot}, "sensors: expected a SensorSuite"),
+        ({"scene": "alphapilot"}, "scene: expected a Scene"),
+        ({"nominal": "alphapilot", "pilot": race.SensorPilot}, "expected a Scene"),
+        ({"time_limit": 0.0}, "time_limit: expected"),
+        ({"time_limit": math.nan}, "time_limit: expected"),
+        ({"time_limit": math.inf, "pilot": race.SensorPilot}, "time_limit: expected"),
+    ],
+)
+def test_invalid_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        race.fly(2, **options)
+
+
+def test_the_pilot_knows_the_gravity_of_the_vehicle() -> None:
+    vehicle = pw.vehicles.load("flightgoggles")
+    vehicle = vehicle.replace(body=vehicle.body.replace(gravity=(0.0, 0.0, -5.0)))
+    result = race.fly(2, vehicle, pilot=race.SensorPilot, time_limit=1.0)
+    assert result.estimation is not None
+    # otherwise the filter would be off by (9.81 - 5) / 2 * 1 s^2
+    assert result.estimation.position < 0.1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -304,3 +385,8 @@ def test_the_command_flies_by_sensors(tmp_path: Any, capsys: pytest.CaptureFixtu
     assert "miss_rate: expected" in capsys.readouterr().err
     assert main(["race", "--sensors", "--seeds", "1", "--dtype", "float32"]) == 2
     assert "--dtype: expected float64" in capsys.readouterr().err
+    assert main(["race", "--sensors", "--pixels", "-1"]) == 2
+    assert "--pixels: deviation: expected" in capsys.readouterr().err
+    for option in (["--mount", "level"], ["--reach", "9"], ["--miss", "0"], ["--latency", "0"]):
+        assert main(["race", *option]) == 2
+        assert f"{option[0]}: expected with --sensors" in capsys.readouterr().err

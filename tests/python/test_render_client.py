@@ -111,6 +111,25 @@ def test_cameras_move_with_the_vehicle(ports: tuple[int, int], renderer: FakeRen
     assert second["rotation"] == first["rotation"]
 
 
+def test_an_exposure_is_a_fraction_of_the_time_since_the_last_image(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    """Cameras at different rates: 10 ms are half of 20 ms, and a quarter of 40 ms."""
+    cameras = [RenderCamera(name, motion_blur=0.01) for name in ("fast", "slow")]
+    cameras.append(RenderCamera("sharp"))
+    with Client("room", cameras, ports=ports, **SIZE) as client:
+        for ms, names in ((0, None), (20, ["fast"]), (40, None), (44, ["fast", "sharp"])):
+            client.request_vehicle(ms * 1_000_000, *AHEAD, render=names)
+    sent = {
+        pose["ntime"] // 1_000_000: [camera["motionBlurPercent"] for camera in pose["cameras"]]
+        for pose in renderer.poses
+    }
+    np.testing.assert_allclose(sent[0], [0.0, 0.0, 0.0])
+    np.testing.assert_allclose(sent[20][0], 0.5)
+    np.testing.assert_allclose(sent[40], [0.5, 0.25, 0.0])
+    assert sent[44][0] == 1.0  # an exposure is not longer than the interval
+
+
 def test_objects_keep_their_poses_until_moved(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:

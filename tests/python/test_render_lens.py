@@ -93,6 +93,9 @@ def test_a_lens_that_folds_the_image_is_refused() -> None:
         Camera(*SIZE, 120.0, distortion=(-0.5, 0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match="distortion: expected k1, k2, p1, p2"):
         RenderCamera("a", distortion=(0.1, 0.2))  # type: ignore[arg-type]
+    studio = Offscreen(Scene([Plane(name="ground")]), width=16, height=12)
+    with pytest.raises(ValueError, match="one to one"):
+        studio.render(RenderCamera("a", "depth", distortion=(-0.5, 0.0, 0.0, 0.0)))
     with pytest.raises(ValueError, match="messages have no field"):
         Client(cameras=[RenderCamera("a", distortion=LENSES[0])])
 

@@ -74,6 +74,32 @@ def test_tracks_agree_with_the_geometry_of_the_scene() -> None:
     assert np.mean(np.max(error, axis=1) < 1.5) > 0.9
 
 
+def test_tracks_drift_by_the_same_amount_in_both_images() -> None:
+    """The noise of the smoother: disparities are much more accurate than tracks after 2 s."""
+    rig = vio.Rig()
+    tracker = vio.StereoTracker(rig, 60)
+    renderer = Offscreen("room", width=rig.width, height=rig.height, vertical_fov_deg=rig.fov)
+    mount = RenderCamera("depth", "depth", position=rig.cameras[0].position)
+    step = np.array([0.02, 0.05, 0.0])
+    motion = vio.rig.BODY_FROM_CAMERA.T @ step
+    for k in range(41):
+        at = np.array([-1.0, -1.5, 1.6]) + k * step
+        images = renderer.render([*rig.cameras, mount], position=at).images
+        last = tracker.track(0.05 * k, images["left"], images["right"], np.eye(3), -motion)
+        if k == 0:
+            first, depth = last, depth_in_metres(images["depth"])
+    common, before, after = np.intersect1d(first.ids, last.ids, return_indices=True)
+    assert len(common) >= 10
+    u, _, v = first.measured[before].T
+    points = rig.points(first.measured[before])
+    points *= (depth[v.astype(int), u.astype(int)] / points[:, 2])[:, None]
+    error = last.measured[after] - rig.measurements(points - 40 * motion)
+    disparity = np.abs(error[:, 0] - error[:, 1])
+    tuning = vio.Tuning()
+    assert np.quantile(disparity, 0.68) < tuning.disparity
+    assert np.mean(np.abs(error[:, 0])) > 2.0 * np.mean(disparity)
+
+
 def test_the_estimate_follows_the_truth(flight: Any) -> None:
     assert flight.end == ""
     assert flight.distance == pytest.approx(5.1, abs=0.4)
@@ -126,7 +152,7 @@ def test_paths_are_free_of_contact(seed: int) -> None:
 
 def test_results_continue(tmp_path: Path, flight: Any) -> None:
     file = tmp_path / "results.csv"
-    case = report.Case("room", 3, 0.0, 2.0, 320, 240, 70.0, 20.0, 0.2)
+    case = report.Case("room", 3, 0.0, 2.123456789, 320, 240, 70.0, 20.0, 0.2)
     results = report.Results(file)
     assert results.get(case) is None
     row = report.Row.of(flight)
@@ -153,6 +179,9 @@ def run(*arguments: str) -> int:
         (("--fov", "190"), "fov = 190 degrees: expected 20 to 150"),
         (("--seeds", "0"), "seeds = 0: expected at least 1"),
         (("--duration", "-1"), "duration = -1 s: expected a time > 0"),
+        (("--speed", "0"), "speed = 0 m/s: expected 0 to 100"),
+        (("--results", "no/x.csv"), "results = no/x.csv: expected a file in an existing folder"),
+        (("--plot", "no/x.png"), "plot = no/x.png: expected a file in an existing folder"),
     ],
 )
 def test_wrong_input_is_reported(

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from propwash import race, viz
 from propwash._files import check_file
 from propwash.cli._shared import add_vehicle, check_range, progress
+from propwash.vehicle.validation import located
 from propwash.viz import video as _video
+
+_SENSOR_OPTIONS = {
+    "reach": ("reach", "m, beyond which a beacon is not seen"),
+    "miss": ("miss_rate", "probability that a beacon is missed"),
+    "pixels": ("deviation", "pixels, white noise of a beacon"),
+    "latency": ("latency", "s, until readings arrive"),
+}
+"""Options of the command: the field of SensorSuite, and its description."""
 
 
 def add_parser(commands: Any) -> None:
@@ -61,32 +71,28 @@ def _add_sensors(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--mount",
         choices=("tilted", "level"),
-        default="tilted",
-        help="of the camera: as on racing vehicles, or that of the papers (default: %(default)s)",
+        help="of the camera: as on racing vehicles, or that of the papers (default: tilted)",
     )
-    group.add_argument("--reach", type=float, help="m, beyond which a beacon is not seen")
-    group.add_argument(
-        "--miss", type=float, default=0.0, help="probability that a beacon is missed"
-    )
-    group.add_argument(
-        "--pixels", type=float, default=2.0, help="noise of a beacon (default: %(default)s)"
-    )
-    group.add_argument("--latency", type=float, default=0.0, help="s, until readings arrive")
+    suite = race.SensorSuite()
+    for name, (field, text) in _SENSOR_OPTIONS.items():
+        help_text = f"{text} (default: {getattr(suite, field):g})"
+        group.add_argument(f"--{name}", type=float, help=help_text)
 
 
 def _sensor_options(options: argparse.Namespace) -> dict[str, Any]:
     """The arguments of race.fly for a flight by sensors."""
+    chosen = [n for n in ("mount", *_SENSOR_OPTIONS) if getattr(options, n) is not None]
     if not options.sensors:
+        if chosen:
+            raise ValueError(f"--{chosen[0]}: expected with --sensors")
         return {"dtype": options.dtype}
     if options.dtype != "float64":
         raise ValueError("--dtype: expected float64 with --sensors")
-    suite = race.SensorSuite(
-        camera=race.mounted_camera(options.mount),
-        deviation=options.pixels,
-        reach=float("inf") if options.reach is None else options.reach,
-        miss_rate=options.miss,
-        latency=options.latency,
-    )
+    suite = race.SensorSuite(camera=race.mounted_camera(options.mount or "tilted"))
+    for name in chosen:
+        if name != "mount":
+            with located(f"--{name}"):
+                suite = replace(suite, **{_SENSOR_OPTIONS[name][0]: getattr(options, name)})
     return {"pilot": race.SensorPilot, "sensors": suite}
 
 

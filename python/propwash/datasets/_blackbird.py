@@ -154,13 +154,14 @@ class Blackbird:
         path = catalogue.closed_path(trajectory, yaw, speed, vehicle)
         if self._cameras_of(trajectory):
             check_encoder()
-        self._settle(out)
+        settings = self._settings_with(out)
         if self.is_written(out, trajectory, yaw, speed):
             return folder
         number = catalogue.sequence_seed(self.seed, trajectory, yaw, speed)
         recording = fly(path, speed, vehicle, self.duration, number)
         focal = focal_length(self.size[1], VERTICAL_FOV_DEG)
         topics = Topics(recording, *self.size, focal)
+        _write_settings(out, settings)  # of a flight that can be flown
         if folder.is_dir():
             with whole_folder(folder / self.environment_folder) as part:
                 self._write_images(part, recording, topics, trajectory, progress)
@@ -178,11 +179,11 @@ class Blackbird:
     def _cameras_of(self, trajectory: str) -> tuple[str, ...]:
         return () if trajectory in catalogue.WITHOUT_CAMERAS else self.cameras
 
-    def _settle(self, out: Path) -> None:
-        """Creates the data set, or checks that it has the same settings."""
+    def _settings_with(self, out: Path) -> dict[str, Any]:
+        """The settings of the data set with these. Raises ValueError if it has others."""
         flights = {name: getattr(self, name) for name in ("duration", "size", "seed", "vehicle")}
         images = {name: getattr(self, name) for name in ("environment", "cameras", "motion_blur")}
-        settings = {"flights": flights, "images": {}, "version": __version__}
+        settings: dict[str, Any] = {"flights": flights, "images": {}, "version": __version__}
         if self.cameras:
             settings["images"] = {self.environment_folder: images}
         settings = json.loads(json.dumps(settings))
@@ -193,11 +194,7 @@ class Blackbird:
             for folder, values in settings["images"].items():
                 _compare(values, there["images"].get(folder, values), out)
             settings["images"] = there["images"] | settings["images"]
-        out.mkdir(parents=True, exist_ok=True)
-        with written_whole(file) as part:
-            part.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-        with written_whole(out / _OFFSETS) as part:
-            part.write_text(_offsets(settings["images"]), encoding="utf-8")
+        return settings
 
     def _write_images(
         self,
@@ -244,6 +241,15 @@ class Blackbird:
 
 
 _TABLES = ("imu", "pose_ref", "pwm", "rotor_rpm", "state")
+
+
+def _write_settings(out: Path, settings: dict[str, Any]) -> None:
+    """Creates the data set, or updates its settings."""
+    out.mkdir(parents=True, exist_ok=True)
+    with written_whole(out / _SETTINGS) as part:
+        part.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
+    with written_whole(out / _OFFSETS) as part:
+        part.write_text(_offsets(settings["images"]), encoding="utf-8")
 
 
 def _read_settings(file: Path) -> dict[str, Any]:

@@ -64,6 +64,19 @@ class Recording:
         )
 
 
+def check_duration(duration: float, speed: float) -> float:
+    """The time [s] of the start, and of the stop, of a flight. Raises ValueError."""
+    ramp = max(2.0, speed / _RAMP_ACCELERATION)
+    minimum = REST + 2.0 * ramp
+    _checks.number(
+        "duration",
+        duration,
+        f"{minimum:g} to {MAX_DURATION:g} s: {REST:g} s of rest, and start and stop of {ramp:g} s",
+        lambda x: minimum <= x <= MAX_DURATION,
+    )
+    return ramp
+
+
 def fly(
     path: Path, speed: float, vehicle: VehicleParameters, duration: float, seed: int = 0
 ) -> Recording:
@@ -73,14 +86,7 @@ def fly(
     again and again, with a smooth start and stop. Raises ValueError for a duration without time
     for these, and if the vehicle does not follow the path.
     """
-    ramp = max(2.0, speed / _RAMP_ACCELERATION)
-    minimum = REST + 2.0 * ramp
-    _checks.number(
-        "duration",
-        duration,
-        f"{minimum:g} to {MAX_DURATION:g} s: {REST:g} s of rest, and start and stop of {ramp:g} s",
-        lambda x: minimum <= x <= MAX_DURATION,
-    )
+    ramp = check_duration(duration, speed)
     time = np.arange(1, round(duration * STEP_RATE) + 1) / STEP_RATE
     course = Repeated(path, duration - REST, ramp)
     reference = course.sample(time - REST)

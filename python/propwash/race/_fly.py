@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash._checks import whole_number
+from propwash import _checks
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.race._estimates import Estimates, offset_of
 from propwash.race._instruments import Instruments
-from propwash.race._interface import Briefing, PilotMaker, SensorSuite
+from propwash.race._interface import Briefing, Estimate, PilotMaker, SensorSuite
 from propwash.race._race import (
     PERIOD,
     ROW_STEPS,
@@ -62,28 +62,37 @@ def fly(
     SensorPilot, which flies by sensor readings; None: a plan through the true gates is followed
     with feedback of the true state. sensors: of a pilot; None: SensorSuite(). limits: of the plans.
     scene: None: the AlphaPilot course. nominal: the scene as a pilot knows it; None: the AlphaPilot
-    course at its nominal poses, or `scene`. course: names of gates in order; None: all. start: (3,)
-    m, world frame. yaw: rad. None: those of the scene. dtype: without a pilot. time_limit: s.
-    progress: called with the completed fraction.
+    course at its nominal poses, or `scene`, if its gates have no perturbation. course: names of
+    gates in order; None: all. start: (3,) m, world frame. yaw: rad. None: those of the scene.
+    dtype: without a pilot. time_limit: s. progress: called with the completed fraction.
 
-    The geometric tracking controller follows the plans. Requires scipy.
+    The geometric tracking controller follows the plans. Requires scipy. Raises ValueError or
+    TypeError for invalid arguments, and for invalid commands and estimates of a pilot.
     """
     parameters = vehicles.load(vehicle)
-    seed = whole_number("seed", seed, 0, 2**64 - 1)
+    seed = _checks.whole_number("seed", seed, 0, 2**64 - 1)
     if scene is None:
         scene = Scene.load("alphapilot", seed=seed)
         nominal = Scene.load("alphapilot") if nominal is None else nominal
+    time_limit = _checks.number(
+        "time_limit",
+        time_limit,
+        f"a finite number >= {PERIOD:.3g} [s]",
+        lambda x: PERIOD <= x < np.inf,
+    )
     gates = course_gates(scene, course)
     point, heading = _start(scene, start, yaw)
     estimates = None
     if pilot is None:
+        if sensors is not None:
+            raise ValueError("sensors: expected with a pilot, such as pilot=race.SensorPilot")
         points = route(point, gates).points(gates)
         path = _plan.Planner(parameters, limits or _plan.LIMITS).plan(points, heading)
         if progress is not None:
             progress(0.5)
         flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
     else:
-        known = course_gates(scene if nominal is None else nominal, [g.name for g in gates])
+        known = _known_gates(scene, nominal, gates)
         briefing = Briefing(
             tuple(known), point, heading, parameters, sensors or SensorSuite(), DEFAULT_DT, limits
         )
@@ -109,13 +118,13 @@ class _Recorder:
         self.scene, self.gates = scene, gates
         self._time_limit, self._progress = time_limit, progress
         self._rows: list[tuple[Array, Array, Array]] = []
-        self._estimates: list[Any] = []
+        self._estimates: list[Estimate | None] = []
 
     def add(self, vehicle: Multicopter, estimate: Any) -> bool:
         """Adds a row; returns whether the flight is over."""
         state = vehicle.state
         self._rows.append((state.position, state.attitude, state.velocity))
-        self._estimates.append(estimate)
+        self._estimates.append(_copied(estimate, len(self.gates)))
         count, end = len(self._rows), round(self._time_limit / PERIOD)
         if count > end:
             return True
@@ -137,13 +146,14 @@ class _Recorder:
 
     def estimates(self, nominal: Sequence[Gate]) -> Estimates | None:
         """The estimates in the rows of the flight; None if the pilot has none."""
-        if any(each is None for each in self._estimates):
+        known = [each for each in self._estimates if each is not None]
+        if len(known) < len(self._estimates):
             return None
         position, velocity, attitude = (
-            np.array([getattr(each, part) for each in self._estimates], dtype=np.float64)
+            np.array([getattr(each, part) for each in known], dtype=np.float64)
             for part in ("position", "velocity", "attitude")
         )
-        gates = [getattr(each, "gates", None) for each in self._estimates]
+        gates = [each.gates for each in known]
         return Estimates(
             position,
             velocity,
@@ -167,15 +177,65 @@ def _by_sensors(
     vehicle.outer_loops = replace(vehicle.outer_loops, tracking_tilt_limit=_plan.TILT)
     suite, dt = briefing.sensors, briefing.dt
     instruments = Instruments(vehicle, recorder.scene, recorder.gates, suite, dt, seed)
-    pilot = maker(briefing)
+    pilot = _callable("pilot", maker)(briefing)
+    _callable("pilot(briefing)", pilot)
     step = 0
     while True:
-        command, estimate = pilot(instruments.read())
+        command, estimate = _answer(pilot(instruments.read()))
         if step % ROW_STEPS == 0 and recorder.add(vehicle, estimate):
             return
         has_outer_loop = not isinstance(command, RateThrust | RotorSpeeds)
+        if has_outer_loop and estimate is None:
+            # without an estimate the outer loops would compute on the true state
+            raise ValueError(
+                f"pilot: expected an estimate with a {type(command).__name__}, whose outer loops "
+                "compute on it, got None; RateThrust and RotorSpeeds need none"
+            )
         vehicle.step(command, dt, state=estimate if has_outer_loop else None)
         step += 1
+
+
+def _callable(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise TypeError(f"{name}: expected a callable, got {value!r:.100}")
+    return value
+
+
+def _answer(answer: Any) -> tuple[Any, Any]:
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise TypeError(
+            f"pilot: expected a command and an estimate, or None instead, got {answer!r:.100}"
+        )
+    return answer
+
+
+def _copied(estimate: Any, gates: int) -> Estimate | None:
+    """A checked copy, as a pilot may change its arrays later."""
+    if estimate is None:
+        return None
+    offsets = getattr(estimate, "gates", None)
+    if not all(hasattr(estimate, name) for name in _RECORDED):
+        raise TypeError(
+            "estimate: expected an object with position, velocity and attitude, such as "
+            f"race.Estimate, got {estimate!r:.100}"
+        )
+    attitude = _checks.shaped("estimate.attitude", estimate.attitude, (4,))
+    return Estimate(
+        _checks.shaped("estimate.position", estimate.position, (3,), unit="m"),
+        _checks.shaped("estimate.velocity", estimate.velocity, (3,), unit="m/s"),
+        _checks.attitudes("estimate.attitude", attitude),
+        None if offsets is None else _checks.shaped("estimate.gates", offsets, (gates, 3)),
+    )
+
+
+def _known_gates(scene: Scene, nominal: Scene | None, gates: Sequence[Gate]) -> list[Gate]:
+    """The gates as a pilot knows them."""
+    if nominal is None and any(np.any(gate.perturbation) for gate in gates):
+        raise ValueError(
+            f"nominal: expected the scene with the nominal gates of {scene.name!r}, as its gates "
+            "have a perturbation, got None; nominal=scene if they have not been moved"
+        )
+    return course_gates(scene if nominal is None else nominal, [gate.name for gate in gates])
 
 
 def _simulated(

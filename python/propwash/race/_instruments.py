@@ -32,6 +32,8 @@ class Instruments:
         dt: float,
         seed: int,
     ) -> None:
+        if not isinstance(suite, SensorSuite):
+            raise TypeError(f"sensors: expected a SensorSuite, got {suite!r:.100}")
         keys = np.random.SeedSequence(seed).generate_state(2, np.uint64)
         self._vehicle, self._suite, self._dt = vehicle, suite, dt
         self._beacons = Beacons(

@@ -79,7 +79,10 @@ class SensorPilot:
         attitude = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
         start = MotionEstimate(briefing.position, np.zeros(3), attitude)
         kept = round(briefing.sensors.latency / briefing.dt) + _HISTORY
-        self._filter = ErrorStateFilter(briefing.vehicle.imu, start, gates=gates, history=kept)
+        vehicle = briefing.vehicle
+        self._filter = ErrorStateFilter(
+            vehicle.imu, start, gates=gates, gravity=vehicle.body.gravity, history=kept
+        )
         self._limits = limits or briefing.limits or _plan.LIMITS
         self._view = View.of(briefing.sensors.camera, briefing.sensors.reach)
         self._route = route(briefing.position, gates, self._view.hover_elevation)

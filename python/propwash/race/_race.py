@@ -169,6 +169,8 @@ def course_gates(scene: Scene, course: Sequence[str] | None = None) -> list[Gate
 
     Raises ValueError for an unknown name, a course without gates and a scene with moving items.
     """
+    if not isinstance(scene, Scene):
+        raise TypeError(f"scene: expected a Scene, such as Scene.load(…), got {scene!r:.100}")
     if scene.has_motion:
         raise ValueError("course: expected a scene whose items do not move, such as scene.at(0.0)")
     gates = {gate.name: gate for gate in scene.gates}

@@ -62,7 +62,7 @@ class View:
     sweep: Sweep = STILL
     """The motion during the exposure."""
     motion_blur: float = 0.0
-    """0 to 1, instead of `sweep`: the exposure as a fraction of the motion since the last pose."""
+    """0 to 1, instead of `sweep`: the exposure as a fraction of the motion since the last image."""
     lens: Lens = PINHOLE
     """k1, k2, p1, p2."""
 
@@ -153,7 +153,9 @@ class Reference:
         self._previous.clear()
 
     def take(self, request: Request, bottom_first: bool = False) -> Shot:
-        """Renders a request. Raises ValueError for invalid sizes; nothing changes then."""
+        """Renders a request. Raises ValueError for a bad size or lens; nothing changes then."""
+        for lens in {view.lens for view in request.views if view.lens != PINHOLE}:
+            _geometry(request, lens)
         with self._lock:  # the painter releases the GIL
             return self._render(request, _focal(request), bottom_first)
 

@@ -59,7 +59,7 @@ class Side:
         self._kinds = {camera.name: camera.kind for camera in cameras}
         self._in_flight = in_flight
         self._joined = 0
-        self._last_ns: int | None = None
+        self._last_ns: dict[str, int] = {}
         self.show(())
 
     @property
@@ -102,11 +102,16 @@ class Side:
         positions, attitudes = zip(*cameras, strict=True)
         places, rotations = zip(*objects, strict=True) if objects else (None, None)
         flags = [camera.name in rendered for camera in self.cameras]
-        since = 1e-9 * (time_ns - self._last_ns) if self._last_ns is not None else math.inf
-        self._last_ns = time_ns
-        blur = [min(camera.motion_blur / since, 1.0) for camera in self.cameras]
+        blur = [self._blur(camera, time_ns) for camera in self.cameras]
         self._message.place(time_ns, positions, attitudes, places, rotations, flags, blur)
         self._send(self.session.submit(self._message, now))
+        self._last_ns.update(dict.fromkeys(rendered, time_ns))
+
+    def _blur(self, camera: RenderCamera, time_ns: int) -> float:
+        """The exposure as a fraction of the time since the camera's last image; 0 without one."""
+        last_ns = self._last_ns.get(camera.name)
+        since = math.inf if last_ns is None else 1e-9 * (time_ns - last_ns)
+        return min(camera.motion_blur / since, 1.0)
 
     def serve(self, now: float) -> None:
         """Detects connected renderers and sends what is due."""

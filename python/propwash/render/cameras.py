@@ -52,7 +52,7 @@ class RenderCamera:
     """Whether this camera takes part in the frame's `collision`."""
     motion_blur: float = 0.0
     """s, the exposure time of "rgb" and "grey" images, centred on the pose. Messages contain its
-    fraction of the time since the last pose, at most 1 (published renderers: v3)."""
+    fraction of the time since the camera's last image, at most 1 (published renderers: v3)."""
     distortion: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """k1, k2, p1, p2 of the lens, as of `propwash.Camera`; for `Offscreen` only."""
     renderer: int | None = None

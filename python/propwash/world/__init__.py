@@ -25,15 +25,8 @@ from propwash.world._items import (
     Start,
 )
 from propwash.world._motion import Motion, Pose, Waypoints
-from propwash.world._scene import (
-    Collisions,
-    Markers,
-    RayHits,
-    Scene,
-    SphereHits,
-    scene_json_schema,
-    scene_names,
-)
+from propwash.world._results import Collisions, Markers, RayHits, SphereHits
+from propwash.world._scene import Scene, scene_json_schema, scene_names
 from propwash.world._skeleton import Skeleton, person, poses_between
 from propwash.world._surface import surface_points
 from propwash.world._textures import texture_image, texture_names

@@ -64,8 +64,8 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
 class Item(ParameterSet, frozen=True, kw_only=True):
     """An item of a scene: name, category, colour, pose, and how far a seed may move it.
 
-    The pose of an item with a `motion` is relative to the body that moves, so that several items
-    may share a motion.
+    The pose and the perturbation of an item with a `motion` are relative to the body that moves, so
+    that several items may share a motion.
     """
 
     shape: ClassVar[str] = ""

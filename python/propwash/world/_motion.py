@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _checks, _core
 from propwash._checks import ParameterError, checked_parameters, refusal
 from propwash._rotation import about_z
+
+if TYPE_CHECKING:
+    from propwash.world._items import Item
 
 Array = NDArray[np.float64]
 
@@ -50,7 +53,8 @@ class Waypoints(RowMotion):
     after the last time.
 
     Positions are interpolated linearly, attitudes along the shortest rotation. Before the first
-    time and after the last one the body is at rest. Raises ParameterError for invalid arguments.
+    time and after the last one the body is at rest, unless the motion repeats. Raises
+    ParameterError for invalid arguments.
 
     >>> walk = Waypoints([0, 4], [[0, -3, 0], [0, 3, 0]], yaws=[1.57, 1.57])
     >>> walk(2.0).position
@@ -77,6 +81,7 @@ class Waypoints(RowMotion):
         elif attitudes is None:
             attitudes = [_checks.LEVEL] * count
         self._attitudes = _checks.shaped("attitudes", attitudes, (count, 4))
+        _checks.unit_quaternions("attitudes", self._attitudes)  # refuses other norms
         self._repeat = _checks.flag("repeat", repeat)
         rows = np.concatenate((self._positions, self._attitudes), axis=1)
         self._core = _core.Waypoints(self._times.tolist(), rows, self._repeat)
@@ -172,3 +177,16 @@ def pose_at(motion: Motion, name: str, time: float) -> Array:
             f"motion of {name!r} at {time:g} s: expected an attitude of norm 1, got {norm:.6g}"
         )
     return row
+
+
+def poses_of(items: Iterable[Item], time: float) -> Array:
+    """(k, 7) poses of the bodies of the moving items at a time [s]."""
+    rows: list[Array] = []
+    found: dict[int, Array] = {}  # items of one body have the same motion
+    for item in items:
+        if item.motion is not None:
+            key = id(item.motion)
+            if key not in found:
+                found[key] = pose_at(item.motion, item.name, time)
+            rows.append(found[key])
+    return np.array(rows).reshape(-1, 7)

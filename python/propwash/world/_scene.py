@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,54 +17,12 @@ from propwash.fleet.threads import ThreadPool, pool_of
 from propwash.world import _files as _scene_files
 from propwash.world import _mesh_rays
 from propwash.world._items import Gate, Item, Marker, Start
-from propwash.world._motion import pose_at
+from propwash.world._motion import poses_of
+from propwash.world._results import Collisions, Markers, RayHits, SphereHits
 
 Meshes = Literal["auto", "builtin", "embree"]
 
 NO_POSES: NDArray[np.float64] = np.zeros((0, 7))
-
-
-class RayHits(NamedTuple):
-    """The first hits of rays; the leading axes are those of the rays."""
-
-    distance: NDArray[Any]
-    """(…,) m; infinity for a ray that hits nothing"""
-    id: NDArray[np.int32]
-    """(…,) index of the item in `scene.items`; -1 for a ray that hits nothing"""
-    normal: NDArray[Any] | None
-    """(…, 3) unit, world frame, towards the origin; zero without a hit; None: not requested"""
-
-
-class Collisions(NamedTuple):
-    """Contacts of bodies; the leading axes are those of the positions."""
-
-    collided: NDArray[np.bool_]
-    """(…,)"""
-    id: NDArray[np.int32]
-    """(…,) the smallest id of the touched items; -1: none"""
-
-
-class SphereHits(NamedTuple):
-    """First contacts of moving spheres; the leading axes are those of the paths."""
-
-    fraction: NDArray[np.float64]
-    """(…,) of the path from start to end at the first contact; 1 without contact"""
-    id: NDArray[np.int32]
-    """(…,) index of the item in `scene.items`; -1 without contact"""
-
-
-class Markers(NamedTuple):
-    """Infrared beacons."""
-
-    names: tuple[str, ...]
-    """(m,) names."""
-    positions: NDArray[np.float64]
-    """(m, 3) m, world frame"""
-    gates: tuple[str, ...]
-    """(m,) name of the gate to which it belongs; empty: none"""
-    corners: NDArray[np.int32]
-    """(m,) corner of its gate, seen along +x: 0 upper left, 1 upper right, 2 lower right, 3 lower
-    left; -1 without a gate"""
 
 
 class Scene:
@@ -144,6 +102,8 @@ class Scene:
         moment = _checks.number("time", time, "a finite number [s]")
         whole = self if self._whole is None else self._whole
         vehicles = NO_POSES
+        if position is None and attitude is not None:
+            raise ValueError("attitude: expected None without the positions of vehicles")
         if position is not None:
             if whole._vehicles is None:
                 raise ValueError(
@@ -161,7 +121,7 @@ class Scene:
 
     def _place(self, time: float, vehicles: NDArray[np.float64]) -> None:
         """Sets the poses of the moving items and of vehicles, rows (n, 7)."""
-        bodies = _poses_of(self._items, time) if self._moves else NO_POSES
+        bodies = poses_of(self._items, time) if self._moves else NO_POSES
         shape = self._vehicles if len(vehicles) else None
         self._core = self._core.at(bodies, vehicles, shape)
         self._time, self._vehicle_poses = time, vehicles
@@ -230,7 +190,16 @@ class Scene:
             raise ParameterError(f"{path}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a scene file: items at their present poses, with their bounds of perturbation."""
+        """Writes a scene file: items at their present poses, with their bounds of perturbation.
+
+        Raises ParameterError for items that are absent, and for motions other than Waypoints.
+        """
+        for item in self.items:
+            if not np.isfinite((*item.position, *item.attitude)).all():
+                raise ParameterError(
+                    f"item {item.name!r}: expected a pose, it is absent at {self.time:g} s; save "
+                    "the scene at a time with all items, or without it"
+                )
         parts = _scene_files.SceneFile(
             self._name, list(self.items), list(self._own_markers), self._start
         )
@@ -409,19 +378,6 @@ class Scene:
         a, b = (np.asarray(each, dtype=np.float64) for each in rows)
         fraction, ids = self._core.spherecast(a, b, _checks.positive("radius", radius, "m"))
         return SphereHits(fraction.reshape(shape), ids.reshape(shape))
-
-
-def _poses_of(items: Iterable[Item], time: float) -> NDArray[np.float64]:
-    """(k, 7) poses of the bodies of the moving items at a time [s]."""
-    rows: list[NDArray[np.float64]] = []
-    found: dict[int, NDArray[np.float64]] = {}  # items of one body have the same motion
-    for item in items:
-        if item.motion is not None:
-            key = id(item.motion)
-            if key not in found:
-                found[key] = pose_at(item.motion, item.name, time)
-            rows.append(found[key])
-    return np.array(rows).reshape(-1, 7)
 
 
 def _vehicle(item: Item | None) -> Item | None:

@@ -25,7 +25,7 @@ class Skeleton:
 
     bones: k boxes, capsules or other items; their own poses are relative to those of the recording.
     times: (T,) s, increasing. positions: (T, k, 3) m. attitudes: (T, k, 4).
-    history: number of poses that are kept; older ones are dropped by append().
+    history: maximum number of poses; append() drops the older half of more.
 
     `items` are the items for a scene. Poses are interpolated as by Waypoints; before the first pose
     the bodies are absent, after the last one they are at rest. A stream appends poses while the
@@ -43,13 +43,16 @@ class Skeleton:
         history: int = 100_000,
     ) -> None:
         bones = tuple(bones)
+        for bone in bones:
+            if not isinstance(bone, Item) or bone.motion is not None:
+                raise ParameterError(f"bones: expected items without motions, got {bone!r:.100}")
         self._count = len(bones)
         self._history = _checks.whole_number("history", history, 2, 2**31)
         # append() extends or replaces them so that readers in other threads see a valid state
         self._samples: tuple[list[float], list[Array]] = ([], [])
         self.items = tuple(bone.replace(motion=_Bone(self, i)) for i, bone in enumerate(bones))
         """The bones, moving."""
-        moments = np.asarray(times, dtype=np.float64)
+        moments = _checks.shaped("times", times, ("T",), unit="s")
         for name, rows in (("positions", positions), ("attitudes", attitudes)):
             if np.shape(rows)[:1] != moments.shape and (len(moments) or np.size(rows)):
                 got = _checks.described(rows)
