@@ -52,17 +52,16 @@ _MOVED = 0.03
 _MAX_ERROR = 0.3
 """m, of the tracking, above which a plan starts at the estimated motion."""
 _REJOIN = 0.5
-"""s, before a gate, from which the path is kept: a new one would be steep at the gate."""
-_HISTORY = 64
-"""IMU readings that the filter keeps beyond the delay of the other sensors."""
-_MAX_RANGE = 20.0
-"""m, of the range finder."""
-
-
+"""s, before a point, in which plans start on the path in spite of such an error: a plan from the
+estimated motion would come to the point from the side."""
 _MAX_SLOPE = 1.0
 """Of a path to the axis of a gate, in the estimate of how far it misses the gate."""
 _POSITION = slice(6, 8)
 """Of the horizontal position in the covariance of the filter."""
+_HISTORY = 64
+"""IMU readings that the filter keeps beyond the delay of the other sensors."""
+_MAX_RANGE = 20.0
+"""m, of the range finder."""
 
 
 class SensorPilot:
@@ -241,6 +240,7 @@ class SensorPilot:
         """(g,) m, by how much a gate may be further aside than a path through its centre allows."""
         gates, offsets = self._briefing.gates, self._filter.gates
         covariance = self._filter.covariance
+        of_position = covariance[_POSITION, _POSITION]
         first = len(covariance) - 3 * len(gates)
         sides = np.zeros(len(gates))
         for number, gate in enumerate(gates):
@@ -250,10 +250,10 @@ class SensorPilot:
             bound = abs(aside) @ gate.perturbation[:2]
             # errors of the vehicle that it shares with the gate do not count
             shared = covariance[_POSITION, xy]
-            relative = covariance[_POSITION, _POSITION] + covariance[xy, xy] - shared - shared.T
+            relative = of_position + covariance[xy, xy] - shared - shared.T
             of_both = _SIGMAS * np.sqrt(max(aside @ relative @ aside, 0.0))
-            of_vehicle = np.sqrt(max(aside @ covariance[_POSITION, _POSITION] @ aside, 0.0))
-            sides[number] = min(of_both, min(of_gate, bound) + _SIGMAS * of_vehicle)
+            of_vehicle = _SIGMAS * np.sqrt(max(aside @ of_position @ aside, 0.0))
+            sides[number] = min(of_both, min(of_gate, bound) + of_vehicle)
         return np.where(sides > self._tolerance, sides, 0.0)
 
     def _approach(self) -> Array:
