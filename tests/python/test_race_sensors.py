@@ -241,7 +241,8 @@ def test_a_plan_that_exceeds_the_limits_by_far_is_improved(
 ) -> None:
     """Near full speed, a gate 0.8 s ahead turns out to be 1.5 m aside."""
     points = np.array([[20.0 * k, 0.0, 3.0] for k in range(6)])
-    aside = points[3:] + [[0.0, 1.5, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    aside = points[3:].copy()
+    aside[0, 1] = 1.5
 
     def excess() -> float:
         planner = _plan.Planner(pw.vehicles.load("flightgoggles"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -246,14 +247,13 @@ class SensorPilot:
         for number, gate in enumerate(gates):
             xy = slice(first + 3 * number, first + 3 * number + 2)
             aside = _aside(gate.yaw + offsets[number, 2], self._courses[number])
-            of_gate = _SIGMAS * np.sqrt(max(aside @ covariance[xy, xy] @ aside, 0.0))
             bound = abs(aside) @ gate.perturbation[:2]
+            of_gate = min(_SIGMAS * _deviation(aside, covariance[xy, xy]), bound)
             # errors of the vehicle that it shares with the gate do not count
             shared = covariance[_POSITION, xy]
             relative = of_position + covariance[xy, xy] - shared - shared.T
-            of_both = _SIGMAS * np.sqrt(max(aside @ relative @ aside, 0.0))
-            of_vehicle = _SIGMAS * np.sqrt(max(aside @ of_position @ aside, 0.0))
-            sides[number] = min(of_both, min(of_gate, bound) + of_vehicle)
+            of_both = of_gate + _SIGMAS * _deviation(aside, of_position)
+            sides[number] = min(_SIGMAS * _deviation(aside, relative), of_both)
         return np.where(sides > self._tolerance, sides, 0.0)
 
     def _approach(self) -> Array:
@@ -275,4 +275,9 @@ def _aside(yaw: float, course: Array) -> Array:
     """(2,), by whose product with the offset of a gate a path misses its centre to the side."""
     axis, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
     slope = float(course @ left) / max(float(course @ axis), 1e-3)
-    return left - np.clip(slope, -_MAX_SLOPE, _MAX_SLOPE) * axis
+    return np.asarray(left - np.clip(slope, -_MAX_SLOPE, _MAX_SLOPE) * axis)
+
+
+def _deviation(factors: Array, covariance: Array) -> float:
+    """The standard deviation of the product of factors with a random vector."""
+    return math.sqrt(max(float(factors @ covariance @ factors), 0.0))
