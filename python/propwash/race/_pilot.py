@@ -247,7 +247,7 @@ class SensorPilot:
         for number, gate in enumerate(gates):
             xy = slice(first + 3 * number, first + 3 * number + 2)
             aside = _aside(gate.yaw + offsets[number, 2], self._courses[number])
-            bound = abs(aside) @ gate.perturbation[:2]
+            bound = float(abs(aside) @ gate.perturbation[:2])
             of_gate = min(_SIGMAS * _deviation(aside, covariance[xy, xy]), bound)
             # errors of the vehicle that it shares with the gate do not count
             shared = covariance[_POSITION, xy]
