@@ -114,7 +114,7 @@ def test_derivatives_through_a_touch_down_equal_central_differences(name: str) -
         if not derive:
             return value, 0.0
         back = pullback(velocity=weights)
-        slope = back.position[0, 2] if name == "start" else back.parameters[name].sum()
+        slope = back.start.position[0, 2] if name == "start" else back.parameters[name].sum()
         return value, float(slope)
 
     _, slope = landed(0.0, True)
