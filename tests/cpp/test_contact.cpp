@@ -32,7 +32,8 @@ pw::VehicleParameters on_feet(pw::VehicleParameters vehicle) {
 
 std::vector<pw::VehicleParameters> shipped() {
   return {on_feet(pw::vehicles::flightgoggles()), on_feet(pw::vehicles::crazyflie()),
-          on_feet(pw::vehicles::blackbird()), on_feet(pw::vehicles::hexacopter()), on_feet(pw::vehicles::penguin())};
+          on_feet(pw::vehicles::blackbird()), on_feet(pw::vehicles::hexacopter()),
+          on_feet(pw::vehicles::penguin())};
 }
 
 /// Height of the centre of mass of a vehicle that stands level.
@@ -61,7 +62,8 @@ double tilt(const State& x) {
 /// Kinetic, potential and spring energy [J] of a vehicle without rotor speeds.
 double energy(const pw::VehicleParameters& vehicle, const State& x) {
   const double mass = vehicle.body.mass;
-  const auto foot = pw::foot_constants(vehicle.contact, mass, static_cast<int>(vehicle.rotors.size()));
+  const auto foot =
+      pw::foot_constants(vehicle.contact, mass, static_cast<int>(vehicle.rotors.size()));
   double sum = 0.5 * mass * squared_norm(x.velocity) + mass * gravity * x.position.z +
                0.5 * dot(x.body_rates, vehicle.body.inertia * x.body_rates);
   for (const auto& rotor : vehicle.rotors) {
@@ -131,7 +133,8 @@ TEST_CASE("energy never grows, from any attitude and motion", "[contact]") {
     vehicle.contact.friction = 0.3;
     for (const auto integrator : integrators) {
       for (int trial = 0; trial < 8; ++trial) {
-        INFO(vehicle.name << ", trial " << trial << ", integrator " << static_cast<int>(integrator));
+        INFO(vehicle.name << ", trial " << trial << ", integrator "
+                          << static_cast<int>(integrator));
         Uav uav(vehicle, quiet(integrator));
         auto state = at_height(uav, ground + 0.5);
         state.attitude = dice.unit_quat();
@@ -205,6 +208,21 @@ TEST_CASE("a level landing gives no rotation, a tipped one settles flat", "[cont
         CHECK(norm(uav.state().body_rates) < 1e-6);
       }
     }
+  }
+}
+
+TEST_CASE("without gravity an impact rebounds with the same fraction of its speed", "[contact]") {
+  auto vehicle = on_feet(pw::vehicles::flightgoggles());
+  vehicle.drag = {}, vehicle.body.gravity = {};
+  for (const double speed : {0.05, 0.5, 5.0}) {
+    Uav uav(vehicle, quiet());
+    auto state = at_height(uav, ground + leg);
+    state.velocity.z = -speed;
+    uav.reset(state);
+    for (int n = 0; n < 4000; ++n) {
+      uav.step(pw::RotorSpeeds<pw::Dynamic>{state.rotor_speeds}, 1e-4);
+    }
+    CHECK(uav.state().velocity.z == Approx(0.2677 * speed).epsilon(2e-3));  // docs/model/contact.md
   }
 }
 

@@ -128,8 +128,8 @@ class Extremes {
     v.inflow = {loss * between(1e-9, 1.0), gain * between(1e-9, 1.0)};
     v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};
     if (chance() < 0.5) {
-      v.contact = {between(1e-3, 1e4), between(0.1, 10.0), between(0.1, 10.0), between(1e-3, 100.0),
-                   between(1e-3, 1e6)};
+      v.contact = {between(1e-3, 100.0), between(0.1, 10.0), between(0.1, 10.0),
+                   between(1e-3, 100.0), between(1e-3, 1e6)};
     }
   }
   pw::Mat3<double> inertia(double smallest) {

@@ -110,7 +110,7 @@ class PlainModel:
         feet = self.positions - [0.0, 0.0, contact.leg]
         height = x[POSITION][2] + (feet @ r_wb.T)[:, 2] - contact.height
         velocity = x[VELOCITY] + np.cross(x[RATES], feet) @ r_wb.T
-        spring = stiffness * np.maximum(-height, 0.0)
+        spring = stiffness * np.clip(-height, 0.0, 1.0)
         normal = spring + np.clip(-damping * velocity[:, 2], -spring, 3.0 * spring)
         speed = np.hypot(velocity[:, 0], velocity[:, 1])
         grip = np.minimum(damping, contact.friction * normal / np.maximum(speed, 1e-9))

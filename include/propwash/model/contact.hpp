@@ -10,11 +10,11 @@ namespace propwash {
 /// Parameters of the contact with the ground, the same for all feet.
 template <class P>
 struct ContactParameters {
-  P frequency{};        ///< Hz, undamped vertical oscillation on all feet; 0: no contact
-  P damping{P(0.7)};    ///< of this oscillation, fraction of the critical damping
-  P friction{P(0.6)};   ///< Coulomb coefficient
-  P leg{};              ///< m, from a rotor down to its foot, along body -z
-  P height{};           ///< m, of the ground, world frame
+  P frequency{};       ///< Hz, undamped vertical oscillation on all feet; 0: no contact
+  P damping{P(0.7)};   ///< of this oscillation, fraction of the critical damping
+  P friction{P(0.6)};  ///< Coulomb coefficient
+  P leg{};             ///< m, from a rotor down to its foot, along body -z
+  P height{};          ///< m, of the ground, world frame
 };
 
 /// The constants of a foot.
@@ -43,8 +43,9 @@ PROPWASH_FN Vec3<T> foot_force(const FootConstants<P>& foot, const Vec3<T>& up, 
   const T zero(constant<T>(0));
   const T vertical = dot(up, velocity);
   const Vec3<T> sliding = velocity - up * vertical;
+  // constant beyond a depth of 1 m, so that no depth gives unlimited forces
+  const T spring = clamp(-height, zero, T(constant<T>(1))) * foot.stiffness;
   // the damper neither pulls the foot down nor exceeds three times the spring
-  const T spring = max(-height, zero) * foot.stiffness;
   const T normal = spring + clamp(vertical * -foot.damping, -spring, spring * constant<T>(3));
   const T speed = sqrt(squared_norm(sliding) + constant<T>(1e-12));
   const T viscous = min(T(foot.damping), normal * foot.friction / speed);

@@ -33,8 +33,8 @@ struct RotorFlow {
 template <class P, int N>
 struct RotorAir {
   RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
-  bool has_flow = false;     ///< whether there is inflow, ground effect or contact
-  bool has_contact = false;  ///< whether there is contact
+  bool has_flow = false;                ///< whether there is inflow, ground effect or contact
+  bool has_contact = false;             ///< whether there is contact
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame

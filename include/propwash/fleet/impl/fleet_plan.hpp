@@ -19,7 +19,8 @@ namespace detail {
 /// changes nothing.
 template <class T>
 struct FleetPlan {
-  static constexpr int start_weight = 2, start_time_constant = 3, start_voltage = 4, start_hover = 5;
+  static constexpr int start_weight = 2, start_time_constant = 3, start_voltage = 4,
+                       start_hover = 5;
 
   VehicleParameters vehicle;  ///< the vehicle of the constructor
   FleetOptions options;

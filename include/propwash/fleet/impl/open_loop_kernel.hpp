@@ -134,9 +134,8 @@ class OpenLoopFlyer {
     };
     model.has_contact = is_used(model.foot.stiffness);
     model.has_flow = model.has_contact;
-    for_each_flow_coefficient(model, [&](const T& x) PROPWASH_LAMBDA {
-      model.has_flow = model.has_flow || is_used(x);
-    });
+    for_each_flow_coefficient(
+        model, [&](const T& x) PROPWASH_LAMBDA { model.has_flow = model.has_flow || is_used(x); });
   }
 
   static void fly(const OpenLoopBatch& batch, std::size_t group, std::size_t window) {

@@ -34,8 +34,7 @@ inline double contact_gain(const VehicleParameters& vehicle) {
     }
     for (std::size_t i = 0; i < 6; ++i) {
       for (std::size_t j = 0; j < 6; ++j) {
-        stiffness[i][j] +=
-            dot(columns[i], columns[j]) / static_cast<double>(vehicle.rotors.size());
+        stiffness[i][j] += dot(columns[i], columns[j]) / static_cast<double>(vehicle.rotors.size());
       }
     }
   }
