@@ -2,8 +2,8 @@
 
 Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag,
 blow-back moment, inflow (Svacha et al., ICUAS 2017), ground effect (Cheeseman and Bennett 1955) and
-the contact of docs/model/contact.md. Only the names of the parameters come from the library. The state is one array: position, velocity,
-attitude (w, x, y, z), body rates, rotor speeds.
+the contact of docs/model/contact.md. Only the names of the parameters come from the library. The
+state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def test_forces_are_those_of_the_plain_equations() -> None:
     for _ in range(50):
         q = np.array([1.0, *rng.normal(0.0, 0.2, 3)])
         state = pw.MulticopterState(
-            rng.normal(0.0, 0.1, 3) + [0.0, 0.0, 0.6],
+            rng.normal([0.0, 0.0, 0.6], 0.1),
             rng.normal(0.0, 0.5, 3),
             q / np.linalg.norm(q),
             rng.normal(0.0, 1.0, 3),
