@@ -58,6 +58,7 @@
 #include "propwash/model/barometer.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/model/car.hpp"
+#include "propwash/model/contact.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/downwash.hpp"
 #include "propwash/model/drag.hpp"

@@ -117,6 +117,7 @@ def vehicle_ned_frd_to_enu_flu(vehicle: VehicleParameters) -> VehicleParameters:
         ],
         drag={"rotational": _tensor_frd_to_flu(vehicle.drag.rotational)},
         ground_effect={"height": 0.0 - vehicle.ground_effect.height},
+        contact={"height": 0.0 - vehicle.contact.height},
         imu={
             "position": frd_to_flu(vehicle.imu.position),
             "attitude": (w, *frd_to_flu(axis)),

@@ -176,6 +176,11 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(ground_effect.radius);
   MEMBER(ground_effect.coefficient);
   MEMBER(ground_effect.height);
+  MEMBER(contact.frequency);
+  MEMBER(contact.damping);
+  MEMBER(contact.friction);
+  MEMBER(contact.leg);
+  MEMBER(contact.height);
   MEMBER(battery.nominal_voltage);
   MEMBER(battery.cells);
   MEMBER(battery.capacity);

@@ -127,6 +127,10 @@ class Extremes {
     }
     v.inflow = {loss * between(1e-9, 1.0), gain * between(1e-9, 1.0)};
     v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};
+    if (chance() < 0.5) {
+      v.contact = {between(1e-3, 100.0), between(0.1, 10.0), between(0.1, 10.0),
+                   between(1e-3, 100.0), between(1e-3, 1e6)};
+    }
   }
   pw::Mat3<double> inertia(double smallest) {
     const double large = std::min(1e10, smallest * between(1.0, 1e6)) * 0.99;

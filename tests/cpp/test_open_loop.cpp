@@ -31,6 +31,7 @@ pw::VehicleParameters vehicle_with(int rotors) {
   vehicle.rotor_drag = {{0.4, 0.3, 0.1}, 0.01};
   vehicle.inflow = {1e-5, 1e-4};
   vehicle.ground_effect = {0.8, 1.2, -5.0};
+  vehicle.contact = {2.0, 0.7, 0.4, 0.1, 0.5};
   vehicle.imu.position = {0.02, -0.01, 0.03};
   return vehicle;
 }
@@ -101,6 +102,9 @@ constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "ground_effect.radius",
                                  "ground_effect.coefficient",
                                  "ground_effect.height",
+                                 "contact.frequency",
+                                 "contact.damping",
+                                 "contact.friction",
                                  "body.mass"};
 constexpr std::size_t unknowns = std::size(names);
 

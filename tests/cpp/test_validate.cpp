@@ -110,6 +110,10 @@ TEST_CASE("numbers out of range are named with the range", "[validate]") {
   require_range(FIELD(inflow.translational), true);
   require_range(FIELD(ground_effect.radius), true);
   require_range(FIELD(ground_effect.coefficient), true);
+  require_range(FIELD(contact.frequency), true);
+  require_range(FIELD(contact.damping), true);
+  require_range(FIELD(contact.friction), true);
+  require_range(FIELD(contact.leg), true);
   require_range(FIELD(battery.nominal_voltage), true);
   require_range(FIELD(battery.cells), true);
   require_range(FIELD(battery.capacity), true);

@@ -2,6 +2,7 @@
 /// model/ in device code.
 
 #include <propwash/model/car.hpp>
+#include <propwash/model/contact.hpp>
 #include <propwash/model/drag.hpp>
 #include <propwash/model/ground_effect.hpp>
 #include <propwash/model/imu.hpp>
@@ -22,6 +23,7 @@ struct Model {
   pw::RotorDragParameters<T> rotor_drag;
   pw::InflowParameters<T> inflow;
   pw::GroundEffectParameters<T> ground;
+  pw::ContactParameters<T> contact;
   pw::RigidBody<T> body;
   pw::ImuDevice<T> imu;
 };
@@ -37,7 +39,9 @@ __global__ void acceleration(const Model<T>* models, const pw::SmallArray<T, 4>*
   const T change = pw::inflow_change(model.inflow, model.rotors[0].axis, speeds[i][0], rates[i]);
   const T factor = pw::ground_effect_factor(pw::ground_effect_area(model.ground), change, T(1));
   const pw::Vec3<T> force_B = (wrench.force_B + model.rotors[0].axis * change) * factor +
-                              pw::rotor_drag_force(model.rotor_drag, model.body.mass, rates[i]);
+                              pw::rotor_drag_force(model.rotor_drag, model.body.mass, rates[i]) +
+                              pw::foot_force(pw::foot_constants(model.contact, model.body.mass, 4),
+                                             model.rotors[0].axis, change, rates[i]);
   const pw::Vec3<T> torque_B = wrench.torque_B + pw::drag_torque(model.drag, rates[i]) +
                                pw::blow_back_torque(model.rotor_drag, rates[i]);
   const auto turning = pw::angular_acceleration(model.body, torque_B, rates[i], wrench.momentum_B);

@@ -142,6 +142,7 @@ def tilted_hexacopter() -> pw.VehicleParameters:
         rotor_drag=pw.RotorDragParameters(linear=(0.35, 0.25, 0.1), blow_back=0.004),
         inflow=pw.InflowParameters(axial=2e-4, translational=0.006),
         ground_effect=pw.GroundEffectParameters(radius=0.4, coefficient=1.3, height=-3.0),
+        contact=pw.ContactParameters(frequency=12.0, leg=0.15, height=-4.0),
         imu=pw.ImuParameters(position=(0.05, -0.03, 0.02), attitude=(0.5, 0.5, -0.5, 0.5)),
         rate_controller=pw.vehicles.load("hexacopter").rate_controller,
     )

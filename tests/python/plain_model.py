@@ -1,9 +1,9 @@
 """The equations of the multicopter in NumPy, written from the papers only.
 
 Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag,
-blow-back moment, inflow (Svacha et al., ICUAS 2017) and ground effect (Cheeseman and Bennett 1955).
-Only the names of the parameters come from the library. The state is one array: position, velocity,
-attitude (w, x, y, z), body rates, rotor speeds.
+blow-back moment, inflow (Svacha et al., ICUAS 2017), ground effect (Cheeseman and Bennett 1955) and
+the contact of docs/model/contact.md. Only the names of the parameters come from the library. The
+state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
 """
 
 from __future__ import annotations
@@ -97,8 +97,25 @@ class PlainModel:
         return np.asarray(thrusts / (1.0 - np.minimum(ratio, 0.25)))
 
     def thrust_body(self, x: Array) -> Array:
-        """(2)."""
-        return np.asarray(self.thrusts(x) @ self.axes)
+        """(2) and the force on the feet."""
+        return np.asarray(self.thrusts(x) @ self.axes + self.feet(x)[1].sum(axis=0))
+
+    def feet(self, x: Array) -> tuple[Array, Array]:
+        """Positions and forces of the feet, in body components."""
+        contact, count = self.vehicle.contact, len(self.positions)
+        omega = 2.0 * np.pi * contact.frequency
+        stiffness = self.mass * omega**2 / count
+        damping = 2.0 * contact.damping * self.mass * omega / count
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
+        feet = self.positions - [0.0, 0.0, contact.leg]
+        height = x[POSITION][2] + (feet @ r_wb.T)[:, 2] - contact.height
+        velocity = x[VELOCITY] + np.cross(x[RATES], feet) @ r_wb.T
+        spring = stiffness * np.clip(-height, 0.0, 1.0)
+        normal = spring + np.clip(-damping * velocity[:, 2], -spring, 3.0 * spring)
+        speed = np.hypot(velocity[:, 0], velocity[:, 1])
+        grip = np.minimum(damping, contact.friction * normal / np.maximum(speed, 1e-9))
+        forces = np.column_stack([-grip * velocity[:, 0], -grip * velocity[:, 1], normal])
+        return feet, np.asarray(forces @ r_wb)
 
     def torque_body(self, x: Array, acceleration: Array) -> Array:
         """(3), (5), (7), the blow-back moment and the noise."""
@@ -106,6 +123,7 @@ class PlainModel:
         thrusts = self.thrusts(x)[:, np.newaxis] * self.axes
         about_axis = self.signs * (self.k_torque * squares + self.rotor_inertia * acceleration)
         torque = np.cross(self.positions, thrusts).sum(axis=0) + about_axis @ self.axes
+        torque += np.cross(*self.feet(x)).sum(axis=0)
         torque -= (
             np.array(self.vehicle.drag.rotational) @ x[RATES] * float(np.linalg.norm(x[RATES]))
         )

@@ -289,6 +289,7 @@ def test_results_depend_on_current_parameters_only() -> None:
         ("rotor_drag.linear", [0.1, 0.1, 0.0]),
         ("inflow.axial", 2e-4),
         ("ground_effect.radius", 0.1),
+        ("contact.frequency", 15.0),
         ("body.inertia", [[0.0049, 1e-4, 0.0], [1e-4, 0.0049, 0.0], [0.0, 0.0, 0.0069]]),
     ]
     mask = np.arange(N) % 3 == 0

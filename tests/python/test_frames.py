@@ -161,6 +161,7 @@ def numbered_vehicle() -> pw.VehicleParameters:
         drag={"rotational": matrix()},
         rotor_drag={"linear": vector(3)},
         ground_effect={"height": vector(1)[0]},
+        contact={"height": vector(1)[0]},
         imu={
             "position": vector(3),
             "attitude": vector(4),

@@ -179,7 +179,9 @@ def test_battery_voltage_has_no_effect_without_a_nominal_voltage() -> None:
 def test_uniform_wind_is_a_galilean_transformation(vehicle: pw.VehicleParameters) -> None:
     """In uniform wind a vehicle moves as in still air, seen in the frame of the moving air."""
     wind = np.array([3.0, -2.0, 1.0])
-    vehicle = vehicle.replace(ground_effect={"radius": 0.0})  # the ground does not move
+    vehicle = vehicle.replace(
+        ground_effect={"radius": 0.0}, contact={"frequency": 0.0}
+    )  # the ground does not move
     still, moved = (pw.Multicopter(vehicle, seed=4) for _ in range(2))
     moved.wind = wind
     still.reset(velocity=[1.0, 2.0, -1.0])

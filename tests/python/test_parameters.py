@@ -396,6 +396,9 @@ tables: dict[str, st.SearchStrategy[Any]] = {
     "ground_effect": st.builds(
         pw.GroundEffectParameters, radius=finite, coefficient=finite, height=finite
     ),
+    "contact": st.builds(
+        pw.ContactParameters, **dict.fromkeys(pw.ContactParameters.__struct_fields__, finite)
+    ),
     "battery": st.builds(pw.BatteryParameters, nominal_voltage=finite),
     "process_noise": st.builds(pw.ProcessNoiseParameters, force=finite, torque=finite),
     "imu": st.builds(

@@ -33,6 +33,7 @@ inline VehicleParameters ned_frd_to_enu_flu(VehicleParameters vehicle) {
   }
   vehicle.drag.rotational = frd_to_flu(vehicle.drag.rotational);
   vehicle.ground_effect.height = 0.0 - vehicle.ground_effect.height;
+  vehicle.contact.height = 0.0 - vehicle.contact.height;
   auto& imu = vehicle.imu;
   imu.position = frd_to_flu(imu.position);
   // both frames of the rotation change, so its axis is converted like a vector

@@ -17,11 +17,11 @@ inline bool is_uniform(const MotorParameters<double>& motor) {
          motor.speed_max.is_uniform();
 }
 
-/// Whether a vehicle has inflow or ground effect.
+/// Whether a vehicle has inflow, ground effect or contact with the ground.
 inline bool has_rotor_flow(const VehicleParameters& vehicle) {
   const auto& ground = vehicle.ground_effect;
   return vehicle.inflow.axial != 0 || vehicle.inflow.translational != 0 ||
-         (ground.radius != 0 && ground.coefficient != 0);
+         (ground.radius != 0 && ground.coefficient != 0) || vehicle.contact.frequency != 0;
 }
 
 /// Whether a vehicle has the structure that ParallelShape requires, and no battery circuit.
@@ -104,14 +104,22 @@ void make_rotor_air(const Vehicle& from, MulticopterModel<P, N, Shape>& model) {
   }
   model.ground_area = P(ground_effect_area(from.ground_effect));
   model.ground_height = P(from.ground_effect.height);
-  if constexpr (std::is_same_v<Vehicle, VehicleParameters>) model.has_flow = has_rotor_flow(from);
+  const auto& contact = from.contact;
+  const auto foot = foot_constants(contact, from.body.mass, model.rotors.size());
+  model.foot = {P(foot.stiffness), P(foot.damping), P(foot.friction)};
+  model.leg = P(contact.leg);
+  model.contact_height = P(contact.height);
+  if constexpr (std::is_same_v<Vehicle, VehicleParameters>) {
+    model.has_flow = has_rotor_flow(from);
+    model.has_contact = contact.frequency != 0;
+  }
 }
 
 }  // namespace detail
 
 /// The constants of a vehicle, which must have the structure of Shape. Vehicle is
 /// VehicleParameters, or a type with the same members of another scalar type, except those of
-/// battery, noise, IMU and controller; its `has_flow` is then false.
+/// battery, noise, IMU and controller; its `has_flow` and `has_contact` are then false.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;

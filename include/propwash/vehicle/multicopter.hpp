@@ -170,7 +170,7 @@ class Multicopter {
   /// The time_step_warning for the last dt; empty if there is none, and before the first step.
   std::string warning() const {
     if (memory_.time == 0.0) return {};
-    return time_step_warning(fastest_motor(parameters_.motor), options_.integrator, memory_.dt);
+    return time_step_warning(shortest_time_constant(parameters_), options_.integrator, memory_.dt);
   }
 
   const Vec3<T>& wind() const { return memory_.input.wind_W; }  ///< m/s, world frame

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "propwash/model/battery.hpp"
+#include "propwash/model/contact.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/ground_effect.hpp"
 #include "propwash/model/inflow.hpp"
@@ -28,14 +29,18 @@ struct RotorFlow {
   InflowParameters<P> inflow{};  ///< divided by the thrust coefficient
 };
 
-/// The constants of the terms that depend on the air at the rotors.
+/// The constants of the terms that depend on the air at the rotors, and of the feet below them.
 template <class P, int N>
 struct RotorAir {
   RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
-  bool has_flow = false;                ///< whether there is inflow or ground effect
+  bool has_flow = false;                ///< whether there is inflow, ground effect or contact
+  bool has_contact = false;             ///< whether there is contact
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame
+  FootConstants<P> foot{};              ///< of the contact, the same for all feet
+  P leg{};                              ///< m, from a rotor down to its foot
+  P contact_height{};                   ///< m, of the ground under the feet, world frame
 };
 
 /// No such terms.
@@ -164,7 +169,29 @@ struct ForceTorque {
   Vec3<T> torque_B{};  ///< N m
 };
 
-/// What inflow and ground effect add to the thrust of the rotors.
+/// Force and torque of the ground on the feet.
+template <class T, int N, class P, class Shape>
+PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& model,
+                                          const MulticopterState<T, N>& state) {
+  const T zero(constant<T>(0));
+  const Vec3<T> velocity_B = rotate_inverse(state.attitude, state.velocity);
+  const Vec3<T> up_B = rotate_inverse(state.attitude, Vec3<T>{zero, zero, T(constant<T>(1))});
+  const T height = state.position.z - model.contact_height;
+  ForceTorque<T> sum;
+  const int feet = state.rotor_speeds.size();
+  for (int i = 0; i < feet; ++i) {
+    Vec3<P> foot_B = model.flow[i].position_B;
+    foot_B.z = foot_B.z - model.leg;
+    const Vec3<T> force_B = foot_force(model.foot, up_B, height + dot(up_B, foot_B),
+                                       velocity_B + cross(state.body_rates, foot_B));
+    sum.force_B = sum.force_B + force_B;
+    sum.torque_B = sum.torque_B + cross(foot_B, force_B);
+  }
+  return sum;
+}
+
+/// What inflow and ground effect add to the thrust of the rotors, and the contact. `state` moves
+/// relative to the ground.
 template <class T, int N, class P, class Shape, class Wind>
 PROPWASH_FN ForceTorque<T> flow_wrench(const MulticopterModel<P, N, Shape>& model,
                                        const MulticopterState<T, N>& state, const Wind& wind_W) {
@@ -173,6 +200,7 @@ PROPWASH_FN ForceTorque<T> flow_wrench(const MulticopterModel<P, N, Shape>& mode
   const Vec3<T> up_B = rotate_inverse(state.attitude, Vec3<T>{zero, zero, T(constant<T>(1))});
   const T height = state.position.z - model.ground_height;
   ForceTorque<T> sum;
+  if (model.has_contact) sum = contact_wrench(model, state);
   // a plain loop over a copy: unrolled, it would slow down the general kernels of other vehicles
   const SmallArray<T, N> speeds = state.rotor_speeds;
   for (int i = 0; i < speeds.size(); ++i) {

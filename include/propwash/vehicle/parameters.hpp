@@ -8,6 +8,7 @@
 
 #include "propwash/control/rate_control.hpp"
 #include "propwash/model/battery.hpp"
+#include "propwash/model/contact.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/ground_effect.hpp"
 #include "propwash/model/imu.hpp"
@@ -30,6 +31,7 @@ struct VehicleParameters {
   RotorDragParameters<double> rotor_drag;            ///< zero in the papers
   InflowParameters<double> inflow;                   ///< zero in the papers
   GroundEffectParameters<double> ground_effect;      ///< off in the papers
+  ContactParameters<double> contact;                 ///< off in the papers
   BatteryParameters<double> battery;                 ///< zero in the papers
   ProcessNoiseParameters<double> process_noise;      ///< random force and torque
   ImuParameters<double> imu;                         ///< inertial measurement unit

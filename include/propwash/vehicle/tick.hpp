@@ -157,7 +157,8 @@ PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
   return projected(model, with_rotors(end, decayed(lag.end)));
 }
 
-/// One step in air that moves with a constant `wind_W` [m/s], computed in the frame of the air.
+/// One step in air that moves with a constant `wind_W` [m/s], computed in the frame of the air, or
+/// in that of the ground for a vehicle with inflow, ground effect or contact.
 /// `lag` is used for PrincipalShape only. If `has_wind` is false, the air is still.
 template <class Method, class T, int N, class P, class Shape, class Held, class Time>
 PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
@@ -166,27 +167,17 @@ PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
                                                const MulticopterInput<T, N, Zero3, Held>& input,
                                                const Vec3<T>& wind_W, bool has_wind,
                                                const Time& dt) {
+  if constexpr (Shape::has_rotor_air) {
+    // these terms depend on the motion relative to the ground, which moves relative to the air
+    if (has_wind && model.has_flow) {
+      const MulticopterInput<T, N, Vec3<T>, Held> in_world{input.command, wind_W, input.force_W,
+                                                           input.torque_B};
+      return multicopter_step(method, model, x, in_world, dt);
+    }
+  }
   if (has_wind) x.velocity = x.velocity - wind_W;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
     x = multicopter_step(method, model, lag, x, input, dt);
-  } else if constexpr (Shape::has_rotor_air) {
-    // the ground effect depends on the position in the world, which the wind moves during the step
-    const bool moves = has_wind && model.has_flow;
-    const auto in_world = [&](const auto& f, const auto& start, const Time& duration)
-                              PROPWASH_LAMBDA {
-      const auto moving = [&](const MulticopterState<T, N>& y)
-                                                        PROPWASH_LAMBDA {
-        auto rate = f(y);
-        if (moves) rate.position = rate.position + wind_W;
-        return rate;
-      };
-      return method(moving, start, duration);
-    };
-    x = multicopter_step(in_world, model, x, input, dt);
-    if (moves) {
-      x.velocity = x.velocity + wind_W;
-      return x;
-    }
   } else {
     x = multicopter_step(method, model, x, input, dt);
   }

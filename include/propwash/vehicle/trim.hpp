@@ -9,7 +9,7 @@
 ///
 /// The six unknowns are roll, pitch and the wrench that the allocation (23) maps to rotor speeds.
 /// Newton's method solves the six equations of motion, with all terms of the model except the
-/// ground effect. See docs/trim.md.
+/// ground effect and contact. See docs/trim.md.
 
 #include <array>
 #include <cmath>
@@ -75,6 +75,7 @@ class TrimEquations {
         yaw_rate_W_{0.0, 0.0, flight.yaw_rate},
         acceleration_W_(cross(yaw_rate_W_, velocity_W_)) {
     model_.ground_area = 0.0;  // a climb is not steady close to the ground
+    model_.has_contact = false;
   }
 
   /// Initial guess: thrust that balances weight, drag and centripetal acceleration; no torque.

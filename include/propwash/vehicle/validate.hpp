@@ -16,6 +16,7 @@
 #include "propwash/math/finite.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/fields.hpp"
+#include "propwash/vehicle/impl/contact_time.hpp"
 #include "propwash/vehicle/impl/violations.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
@@ -375,21 +376,23 @@ MulticopterState<T, N> checked(const MulticopterState<T, N>& state) {
 /// The shortest accepted step [s]; shorter ones are below the resolution of time.
 inline constexpr double min_time_step = 1e-9;
 
-/// A warning if dt [s] is too long for an explicit integrator to follow motors with the shortest
-/// time constant `time_constant` [s]; else an empty text.
+/// A warning if dt [s] is too long for an explicit integrator to follow motors and contact with the
+/// shortest time constant `time_constant` [s]; else an empty text.
 inline std::string time_step_warning(double time_constant, Integrator integrator, double dt) {
   const double limit = integrator == Integrator::rk4 ? 2.78 * time_constant : time_constant;
   if (dt <= limit * (1.0 + 1e-6)) return {};
   std::ostringstream warning;  // six digits: the constants may be floats
   warning << "dt = " << dt << " s is larger than " << limit
-          << " s, the limit for the motor time constant of " << time_constant
-          << " s: the rotor speeds will oscillate or diverge; reduce dt";
+          << " s, the limit for the contact or motor time constant of " << time_constant
+          << " s: the simulation will oscillate or diverge; reduce dt";
   return warning.str();
 }
 
-/// The shortest time constant [s] of the motors.
-inline double fastest_motor(const MotorParameters<double>& motor) {
-  return std::min(min_of(motor.time_constant_up), min_of(motor.time_constant_down));
+/// The shortest time constant [s] of the motors and of the contact with the ground, if any.
+inline double shortest_time_constant(const VehicleParameters& vehicle) {
+  const auto& motor = vehicle.motor;
+  const double fastest = std::min(min_of(motor.time_constant_up), min_of(motor.time_constant_down));
+  return std::min(fastest, detail::contact_time_constant(vehicle));
 }
 
 /// Checks a time step [s] and returns time_step_warning.
@@ -408,7 +411,7 @@ inline std::string validate_time_step(const VehicleParameters& vehicle, Integrat
                                   ": expected at most " + formatted(max_delay_steps * dt) + " s, " +
                                   std::to_string(max_delay_steps) + " steps of dt"));
   }
-  return time_step_warning(fastest_motor(vehicle.motor), integrator, dt);
+  return time_step_warning(shortest_time_constant(vehicle), integrator, dt);
 }
 
 }  // namespace propwash

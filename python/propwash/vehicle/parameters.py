@@ -38,6 +38,7 @@ __all__ = [
     "BatteryParameters",
     "BodyParameters",
     "CarParameters",
+    "ContactParameters",
     "DragParameters",
     "GroundEffectParameters",
     "ImuParameters",
@@ -149,6 +150,20 @@ class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):
 
     radius: Annotated[float, Field("m", "of the rotors; 0: no ground effect")] = 0.0
     coefficient: Annotated[float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")] = 1.0
+    height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
+
+
+class ContactParameters(ParameterSet, frozen=True, kw_only=True):
+    """Contact of feet below the rotors with the ground."""
+
+    table = "contact"
+
+    frequency: Annotated[
+        float, Field("Hz", "of the vertical oscillation on the feet; 0: no contact")
+    ] = 0.0
+    damping: Annotated[float, Field("", "of this oscillation, 1: critical")] = 0.7
+    friction: Annotated[float, Field("", "Coulomb coefficient")] = 0.6
+    leg: Annotated[float, Field("m", "from a rotor down to its foot, along body -z")] = 0.0
     height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
 
 
@@ -269,6 +284,7 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     rotor_drag: RotorDragParameters = RotorDragParameters()
     inflow: InflowParameters = InflowParameters()
     ground_effect: GroundEffectParameters = GroundEffectParameters()
+    contact: ContactParameters = ContactParameters()
     battery: BatteryParameters = BatteryParameters()
     process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
     imu: ImuParameters = ImuParameters()
@@ -287,6 +303,7 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
             rotor_drag: RotorDragParameters | Mapping[str, Any] = ...,
             inflow: InflowParameters | Mapping[str, Any] = ...,
             ground_effect: GroundEffectParameters | Mapping[str, Any] = ...,
+            contact: ContactParameters | Mapping[str, Any] = ...,
             battery: BatteryParameters | Mapping[str, Any] = ...,
             process_noise: ProcessNoiseParameters | Mapping[str, Any] = ...,
             imu: ImuParameters | Mapping[str, Any] = ...,

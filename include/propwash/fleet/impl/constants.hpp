@@ -133,6 +133,8 @@ PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
     for (auto& rotor : model.flow) visit(rotor.position_B, f), visit(rotor.axis_B, f);
     for_each_flow_coefficient(model, f);
     f(model.ground_height);
+    f(model.foot.stiffness), f(model.foot.damping), f(model.foot.friction);
+    f(model.leg), f(model.contact_height);
   }
 }
 

@@ -19,7 +19,8 @@ namespace detail {
 /// changes nothing.
 template <class T>
 struct FleetPlan {
-  static constexpr int start_weight = 2, start_motor = 3, start_voltage = 4, start_hover = 5;
+  static constexpr int start_weight = 2, start_time_constant = 3, start_voltage = 4,
+                       start_hover = 5;
 
   VehicleParameters vehicle;  ///< the vehicle of the constructor
   FleetOptions options;
@@ -98,9 +99,9 @@ struct FleetPlan {
   }
 
   std::string warning() const {
-    T fastest = start(0)[start_motor];
+    T fastest = start(0)[start_time_constant];
     for (std::size_t i = 1; i < size && individual_parameters; ++i) {
-      fastest = std::min(fastest, start(i)[start_motor]);
+      fastest = std::min(fastest, start(i)[start_time_constant]);
     }
     return time_step_warning(static_cast<double>(fastest), options.integrator, options.dt);
   }
@@ -262,7 +263,7 @@ struct FleetPlan {
     to.push_back(T(parameters.imu.accelerometer_bias_initial));
     to.push_back(T(parameters.imu.gyroscope_bias_initial));
     to.push_back(T(weight));
-    to.push_back(T(fastest_motor(parameters.motor)));
+    to.push_back(T(shortest_time_constant(parameters)));
     const auto& battery = parameters.battery;
     to.push_back(T(battery.cells > 0.0
                        ? battery.cells * battery.full_voltage / battery.nominal_voltage

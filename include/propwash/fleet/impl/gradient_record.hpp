@@ -93,7 +93,9 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   setting_.switches.has_lever_arm |= !requested.empty();
   for (const std::size_t k : requested) {
     const auto group = table[k].name.substr(0, table[k].name.find('.'));
-    setting_.switches.rotor_flow |= group == "inflow" || group == "ground_effect";
+    const bool is_contact = group == "contact";
+    setting_.switches.contact |= is_contact;
+    setting_.switches.rotor_flow |= is_contact || group == "inflow" || group == "ground_effect";
   }
   setting_.has_rates =
       is_outer ? commands_rates(kind.loop) : kind.level == FleetCommandKind::Level::rates;

@@ -45,7 +45,10 @@ struct FleetKernelsOf {
     constants.imu.is_rotated = switches.imu_is_rotated;
     constants.imu.is_digital = switches.is_digital;
     constants.law.gyroscopic_term = switches.gyroscopic_term;
-    if constexpr (Shape::has_rotor_air) constants.model.has_flow = switches.rotor_flow;
+    if constexpr (Shape::has_rotor_air) {
+      constants.model.has_flow = switches.rotor_flow;
+      constants.model.has_contact = switches.contact;
+    }
     for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {
       x.v[lane] = static_cast<T>(*numbers);
       ++numbers;

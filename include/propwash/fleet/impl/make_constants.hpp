@@ -73,6 +73,7 @@ inline FleetSwitches fleet_switches(const VehicleParameters& vehicle, const Flee
   s.battery = vehicle.battery.nominal_voltage > 0.0;
   s.battery_circuit = vehicle.battery.cells > 0.0;
   s.rotor_flow = has_rotor_flow(vehicle);
+  s.contact = vehicle.contact.frequency > 0.0;
   return s;
 }
 

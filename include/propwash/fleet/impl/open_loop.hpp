@@ -26,6 +26,7 @@ struct DynamicsParameters {
   RotorDragParameters<P> rotor_drag;
   InflowParameters<P> inflow;
   GroundEffectParameters<P> ground_effect;
+  ContactParameters<P> contact;
 };
 
 /// Converts a struct of doubles, and one of their derivatives or null, to a struct of dual numbers.
@@ -80,6 +81,7 @@ inline auto moving_model(const VehicleParameters& vehicle, const VehicleParamete
   to_dual(parameters.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
   to_dual(parameters.inflow, vehicle.inflow, has ? &slopes->inflow : nullptr);
   to_dual(parameters.ground_effect, vehicle.ground_effect, has ? &slopes->ground_effect : nullptr);
+  to_dual(parameters.contact, vehicle.contact, has ? &slopes->contact : nullptr);
   parameters.rotors.resize(vehicle.rotors.size());
   for (std::size_t k = 0; k < vehicle.rotors.size(); ++k) {
     to_dual(parameters.rotors[k], vehicle.rotors[k], has ? &slopes->rotors[k] : nullptr);

@@ -127,12 +127,15 @@ class OpenLoopFlyer {
       ++next;
     });
     // a coefficient of zero may have a derivative
-    model.has_flow = false;
-    for_each_flow_coefficient(model, [&](const T& x) PROPWASH_LAMBDA {
-      for (int i = 0; i <= Group; ++i) {
-        model.has_flow = model.has_flow || Lanes::at(layer_of(x, i), 0) != 0.0;
-      }
-    });
+    const auto is_used = [](const T& x) PROPWASH_LAMBDA {
+      bool used = false;
+      for (int i = 0; i <= Group; ++i) used = used || Lanes::at(layer_of(x, i), 0) != 0.0;
+      return used;
+    };
+    model.has_contact = is_used(model.foot.stiffness);
+    model.has_flow = model.has_contact;
+    for_each_flow_coefficient(
+        model, [&](const T& x) PROPWASH_LAMBDA { model.has_flow = model.has_flow || is_used(x); });
   }
 
   static void fly(const OpenLoopBatch& batch, std::size_t group, std::size_t window) {

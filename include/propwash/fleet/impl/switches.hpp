@@ -15,7 +15,8 @@ struct FleetSwitches {
   bool process_noise = false;  ///< force or torque
   bool imu_noise = false;      ///< white noise of the readings
   bool bias_walk = false;
-  bool rotor_flow = false;  ///< inflow or ground effect
+  bool rotor_flow = false;  ///< inflow, ground effect or contact
+  bool contact = false;     ///< of feet with the ground
   bool imu_is_slower = false;
   bool turbulence = false;
   bool wind = false;  ///< any wind, mean or turbulence
@@ -36,7 +37,8 @@ inline constexpr bool FleetSwitches::* vehicle_switches[] = {
     &FleetSwitches::process_noise,   &FleetSwitches::imu_noise,
     &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower,
     &FleetSwitches::turbulence,      &FleetSwitches::battery,
-    &FleetSwitches::battery_circuit, &FleetSwitches::rotor_flow};
+    &FleetSwitches::battery_circuit, &FleetSwitches::rotor_flow,
+    &FleetSwitches::contact};
 
 /// The features that either of two vehicles enables.
 inline FleetSwitches combined(FleetSwitches a, const FleetSwitches& b) {

@@ -97,7 +97,10 @@ FleetConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& sett
   c.imu.is_rotated = setting.switches.imu_is_rotated;
   c.imu.is_digital = setting.switches.is_digital;
   c.law.gyroscopic_term = setting.switches.gyroscopic_term;
-  if constexpr (Shape::has_rotor_air) c.model.has_flow = setting.switches.rotor_flow;
+  if constexpr (Shape::has_rotor_air) {
+    c.model.has_flow = setting.switches.rotor_flow;
+    c.model.has_contact = setting.switches.contact;
+  }
   auto next = numbers.begin();
   for_each_number(c, [&](Traced& x) { x = Traced::of(*next++); });
   return c;

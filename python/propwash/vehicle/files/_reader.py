@@ -28,6 +28,7 @@ TABLES: dict[str, type[p.ParameterSet]] = {
     "rotor_drag": p.RotorDragParameters,
     "inflow": p.InflowParameters,
     "ground_effect": p.GroundEffectParameters,
+    "contact": p.ContactParameters,
     "battery": p.BatteryParameters,
     "process_noise": p.ProcessNoiseParameters,
     "imu": p.ImuParameters,

@@ -1,0 +1,64 @@
+"""What the bridges to other programs have in common: pacing, and counts of refused inputs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+
+class Pacer:
+    """Keeps simulated time in step with the wall clock.
+
+    rate: simulated seconds per second of wall time. After a delay of more than `tolerance` [s] of
+    wall time, the clock continues from now instead of catching up; `skipped` [s] is the sum.
+    """
+
+    def __init__(
+        self,
+        rate: float = 1.0,
+        tolerance: float = 0.1,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._tolerance, self._clock, self._sleep = tolerance, clock, sleep
+        self.skipped = 0.0
+        self._simulated = 0.0
+        self.rate = rate
+
+    @property
+    def rate(self) -> float:
+        """Simulated seconds per second; a change takes effect from the last step on."""
+        return self._rate
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        self._rate = rate
+        self._start = self._clock() - self._simulated / rate
+
+    def wait(self, simulated: float) -> None:
+        """Returns when the wall clock has reached the simulated time [s]."""
+        self._simulated = simulated
+        left = self._start + simulated / self._rate - self._clock()
+        if left > 0.0:
+            self._sleep(left)
+        elif left < -self._tolerance:
+            self._start -= left
+            self.skipped -= left
+
+
+class Refused:
+    """Counts refused inputs by reason."""
+
+    def __init__(self, report: Callable[[str], None] | None = None) -> None:
+        self.counts: Counter[str] = Counter()
+        self._report = report
+
+    def add(self, reason: str, detail: str = "") -> None:
+        """Counts an input; reports the first one of each reason."""
+        self.counts[reason] += 1
+        if self._report is not None and self.counts[reason] == 1:
+            self._report(f"refused: {reason}" + (f" ({detail})" if detail else ""))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{n} {reason}" for reason, n in self.counts.most_common()) or "none"
