@@ -1,0 +1,186 @@
+"""Nodes that share a clock in one process: routing of messages, lock step, clock scaling."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from math import isfinite
+from typing import Protocol
+
+from propwash._bridge import Refused
+from propwash.ros import _messages
+from propwash.ros._messages import Message, Topic
+
+Outputs = list[tuple[str, Message]]
+"""Topics and messages, in the order in which they are published."""
+Callback = Callable[[Message], None]
+
+STEP_NS = 1_041_667
+"""ns between time stamps: 1/960 s, as FlightGoggles rounds it."""
+FPS_TOPIC = "/uav/camera/debug/fps"
+NOMINAL_FPS = 55.0
+"""Hz, frames a second at which automatic clock scaling runs in real time."""
+CLOCK_SCALES = (0.01, 100.0)
+"""Range of simulated seconds a second."""
+INBOX = 1000
+"""Received messages that wait for a step; further ones displace the oldest."""
+
+
+class InputError(ValueError):
+    """A received message that is not used, with the reason."""
+
+
+class Part(Protocol):
+    """The logic of one node.
+
+    A callback raises InputError for a message that it does not use.
+    """
+
+    publishes: Mapping[str, Topic]
+    subscribes: Mapping[str, tuple[Topic, Callback]]
+
+    def start(self, stamp: int) -> Outputs:
+        """Messages at the start, such as static transforms."""
+        ...
+
+    def step(self, stamp: int) -> Outputs:
+        """Advances by one step to the time `stamp` [ns]."""
+        ...
+
+
+class Driven(Part, Protocol):
+    """A vehicle: a part that receives commands."""
+
+    command_topic: str
+
+    @property
+    def follows_commands(self) -> bool:
+        """Whether it is armed and has a command."""
+        ...
+
+
+class Node:
+    """Runs parts on one clock of 960 Hz.
+
+    A message that a part publishes also reaches the other parts that subscribe to its topic, within
+    the step.
+
+    start: ns, time stamp before the first step.
+    publish_clock: whether /clock is published.
+    clock_scale: simulated seconds a second; None: 1, and from the first message of
+        /uav/camera/debug/fps on its value / 55.
+    lock_step: steps for each command. A vehicle that is armed and has a command then waits for the
+        next one. None: steps are paced by the wall clock alone.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        vehicle: Driven | None = None,
+        start: int = 0,
+        publish_clock: bool = True,
+        clock_scale: float | None = 1.0,
+        lock_step: int | None = None,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        self.parts: tuple[Part, ...] = (*parts,) if vehicle is None else (vehicle, *parts)
+        self.stamp = start
+        self.steps = 0
+        self.refused = Refused(report)
+        self.clock_scale = 1.0 if clock_scale is None else clock_scale
+        self._vehicle = vehicle
+        self._publish_clock = publish_clock
+        self._lock_step, self._left = lock_step, 0
+        self._inbox: deque[tuple[str, Message]] = deque()
+        self._callbacks: dict[str, list[tuple[Part | None, Callback]]] = {}
+        self.subscribes: dict[str, Topic] = {}
+        self.publishes: dict[str, Topic] = {}
+        for part in self.parts:
+            self.publishes |= part.publishes
+            for name, (topic, callback) in part.subscribes.items():
+                self._subscribe(part, name, topic, callback)
+        if publish_clock:
+            self.publishes["/clock"] = Topic("rosgraph_msgs/msg/Clock", queue=1)
+            if clock_scale is None:
+                self._subscribe(None, FPS_TOPIC, Topic("std_msgs/msg/Float32"), self.on_fps)
+
+    def _subscribe(self, part: Part | None, name: str, topic: Topic, callback: Callback) -> None:
+        self.subscribes[name] = topic
+        self._callbacks.setdefault(name, []).append((part, callback))
+
+    def on_fps(self, message: Message) -> None:
+        """Scales the clock to the frames a second of the renderer."""
+        frames = float(message.data)
+        if not (isfinite(frames) and 0.0 < frames < 1e3):
+            raise InputError("frame rate not between 0 and 1000 Hz")
+        low, high = CLOCK_SCALES
+        self.clock_scale = min(max(frames / NOMINAL_FPS, low), high)
+
+    def post(self, name: str, message: Message) -> None:
+        """Hands over a received message; the next step uses it. May be called by any thread."""
+        if len(self._inbox) >= INBOX:
+            self.refused.add("more messages than steps use")
+            return
+        self._inbox.append((name, message))
+
+    def start(self) -> Outputs:
+        """Messages at the start: the clock, and static transforms in one message."""
+        found = [*self._clock(), *chain.from_iterable(part.start(self.stamp) for part in self.parts)]
+        static = [m for name, m in found if name == "/tf_static"]
+        rest = [(name, m) for name, m in found if name != "/tf_static"]
+        if static:
+            joined = _messages.transforms(*chain.from_iterable(m.transforms for m in static))
+            rest.append(("/tf_static", joined))
+        return rest
+
+    def step(self) -> Outputs | None:
+        """Makes a step; returns what is published, or None where a command is waited for."""
+        self._receive()
+        if self.waits:
+            return None
+        self._left = max(self._left - 1, 0)
+        self.stamp += STEP_NS
+        self.steps += 1
+        outputs = self._clock()
+        for part in self.parts:
+            made = part.step(self.stamp)
+            for name, message in made:
+                self._deliver(name, message, part)
+            outputs += made
+        return outputs
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next step needs a command."""
+        vehicle = self._vehicle
+        if self._lock_step is None or vehicle is None or self._left > 0:
+            return False
+        return vehicle.follows_commands
+
+    def _receive(self) -> None:
+        """Delivers received messages; in lock step at most one command for each of its steps."""
+        while self._inbox:
+            name, message = self._inbox[0]
+            is_command = self._vehicle is not None and name == self._vehicle.command_topic
+            if is_command and self._lock_step is not None:
+                if self._left > 0:
+                    return
+                self._left = self._lock_step
+            self._inbox.popleft()
+            self._deliver(name, message, None)
+
+    def _deliver(self, name: str, message: Message, sender: Part | None) -> None:
+        for part, callback in self._callbacks.get(name, ()):
+            if part is None or part is not sender:
+                try:
+                    callback(message)
+                except InputError as error:
+                    self.refused.add(f"{name}: {error}")
+
+    def _clock(self) -> Outputs:
+        if not self._publish_clock:
+            return []
+        kind = _messages.type_of("rosgraph_msgs/msg/Clock")
+        return [("/clock", kind(_messages.time(self.stamp)))]
