@@ -94,12 +94,13 @@ def run(options: argparse.Namespace) -> None:
         rospy.set_param("/use_sim_time", True)
     tree = ros.merged(rospy.get_param("/"), options.parameters)
     node, real_time = make_node(options, tree)
-    shell = ros.Shell(node, rospy, real_time=real_time, report=_report)
+    shell = ros.RospyShell(node, rospy, real_time=real_time, report=_report)
     start = time.monotonic()
     _report(f"{rospy.get_name()}: {options.node}, time is {'real' if real_time else '/clock'}")
     try:
         shell.run()
     finally:
+        rospy.signal_shutdown("done")
         _report(summary(node, time.monotonic() - start, shell.pacer.skipped))
 
 

@@ -1,7 +1,7 @@
 """The ROS nodes of FlightGoggles: topics, parameters and special cases, with or without ROS.
 
 The logic of each node is a class without middleware, `Uav` or `Car`; `Node` runs several of them on
-one clock. `Shell` connects a node to ROS 1, as `python -m propwash ros` does.
+one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from propwash.ros._parameters import (
     started,
     uav_settings,
 )
-from propwash.ros._rospy import Recorder, Shell, connect, import_rospy
+from propwash.ros._rospy import RospyShell, connect, import_rospy, message_class
+from propwash.ros._shell import Recorder, Shell
 from propwash.ros._uav import Uav
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Outputs",
     "Part",
     "Recorder",
+    "RospyShell",
     "Shell",
     "Topic",
     "Uav",
@@ -54,6 +56,7 @@ __all__ = [
     "get",
     "import_rospy",
     "merged",
+    "message_class",
     "number",
     "numbers",
     "serialized",

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlparse
 
-from propwash._bridge import Pacer
 from propwash.ros import _messages
-from propwash.ros._messages import Topic
-from propwash.ros._node import Node, Outputs
+from propwash.ros._messages import Message, Topic
+from propwash.ros._node import Node
+from propwash.ros._shell import Recorder, Shell
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 _DEBIAN_PYTHON = Path("/usr/bin/python3")
-_WAIT = 0.1
-"""s, between checks whether ROS ends, while a command is waited for."""
-_LONG_WAIT = 5.0
-"""s without a command, after which the wait is reported."""
-
-
-class Recorder(Protocol):
-    """Writes published messages, for example to a bag."""
-
-    def write(self, stamp: int, outputs: Outputs) -> None:
-        """Writes the messages of a step at time `stamp` [ns]."""
-        ...
 
 
 def import_rospy() -> Any:
@@ -127,10 +113,10 @@ def wire_type(kind: str) -> Any:
     )
 
 
-class Shell:
-    """Publishes what a node returns, and hands it what arrives.
+class RospyShell(Shell):
+    """Connects a node to ROS 1.
 
-    real_time: whether time stamps are those of the wall clock.
+    rospy: the module, after `connect`.
     """
 
     def __init__(
@@ -142,26 +128,22 @@ class Shell:
         recorder: Recorder | None = None,
         report: Callable[[str], None] = print,
     ) -> None:
-        self.node, self._rospy, self._recorder, self._report = node, rospy, recorder, report
-        self._real_time = real_time
-        self._arrived = threading.Event()
-        self._own_name = rospy.get_name()
-        self.pacer = Pacer(node.clock_scale)
+        super().__init__(node, real_time=real_time, recorder=recorder, report=report)
+        self._rospy, self._own_name = rospy, rospy.get_name()
         self._publishers = {
             name: (self._publisher(name, topic), topic.latched)
             for name, topic in node.publishes.items()
         }
-        self._subscribers = [
-            rospy.Subscriber(
-                name,
-                wire_type(topic.kind),
-                partial(self._receive, name, topic.kind),
-                # in lock step each command counts
-                queue_size=None if node.lock_step else topic.queue,
-                tcp_nodelay=True,
-            )
-            for name, topic in node.subscribes.items()
-        ]
+        for name, topic in node.subscribes.items():
+            if topic.remote:
+                rospy.Subscriber(
+                    name,
+                    wire_type(topic.kind),
+                    partial(self._receive_raw, name, topic.kind),
+                    # in lock step each command counts
+                    queue_size=None if node.lock_step else topic.queue,
+                    tcp_nodelay=True,
+                )
 
     def _publisher(self, name: str, topic: Topic) -> Any:
         return self._rospy.Publisher(
@@ -172,64 +154,29 @@ class Shell:
             tcp_nodelay=True,
         )
 
-    def _receive(self, name: str, kind: str, raw: Any) -> None:
-        """Hands over a message that another node published; runs in threads of rospy."""
+    def _receive_raw(self, name: str, kind: str, raw: Any) -> None:
+        """Hands over received bytes, except those that this node published."""
         header = getattr(raw, "_connection_header", None) or {}
-        if header.get("callerid") == self._own_name:
-            return
-        try:
-            message = _messages.deserialized(raw.data, kind)
-        except Exception:  # rosbags raises many types
-            self.node.refused.add(f"{name}: malformed {kind}")
-            return
-        self.node.post(name, message)
-        self._arrived.set()
+        if header.get("callerid") != self._own_name:
+            self._receive(name, kind, partial(_messages.deserialized, raw.data, kind))
 
-    def publish(self, outputs: Outputs) -> None:
-        """Publishes messages; those without a subscriber are not serialized."""
-        for name, message in outputs:
-            publisher, latched = self._publishers[name]
-            if latched or publisher.get_num_connections() > 0:
-                wire = wire_type(message.__msgtype__)()
-                wire.data = _messages.serialized(message)
-                publisher.publish(wire)
-        if self._recorder is not None:
-            self._recorder.write(self.node.stamp, outputs)
+    def _send(self, name: str, message: Message) -> None:
+        publisher, latched = self._publishers[name]
+        if latched or publisher.get_num_connections() > 0:
+            wire = wire_type(message.__msgtype__)()
+            wire.data = _messages.serialized(message)
+            publisher.publish(wire)
 
-    def run(self, stop: Callable[[], bool] | None = None) -> None:
-        """Steps until ROS ends or `stop` returns True."""
-        stopped = self._rospy.is_shutdown if stop is None else stop
-        node, pacer = self.node, self.pacer
-        first = node.stamp
-        self.publish(node.start())
-        skipped = 0.0
-        while not stopped():
-            outputs = self._step()
-            if outputs is None:
-                break
-            self.publish(outputs)
-            if node.clock_scale != pacer.rate:
-                pacer.rate = node.clock_scale
-            elapsed = (node.stamp - first) * 1e-9 - skipped
-            if node.is_locked:
-                pacer.restart(elapsed)
-            else:
-                pacer.wait(elapsed)
-            if self._real_time and pacer.skipped > skipped:
-                node.stamp += round((pacer.skipped - skipped) * 1e9)
-                skipped = pacer.skipped
-        self._rospy.signal_shutdown("done")
+    def _is_shutdown(self) -> bool:
+        return bool(self._rospy.is_shutdown())
 
-    def _step(self) -> Outputs | None:
-        """The messages of the next step, once it may be made; None when ROS ends."""
-        waited = 0.0
-        while True:
-            self._arrived.clear()
-            outputs = self.node.step()
-            if outputs is not None or self._rospy.is_shutdown():
-                return outputs
-            start = time.monotonic()
-            self._arrived.wait(_WAIT)
-            before, waited = waited, waited + time.monotonic() - start
-            if before < _LONG_WAIT <= waited:
-                self._report(f"lock step: no command on {self.node.command_topic} for 5 s")
+
+@cache
+def message_class(kind: str) -> Any:
+    """A message class of rospy, also of a type whose package is not installed."""
+    import_rospy()
+    from genpy import dynamic
+
+    text, _ = _messages.definition(kind)
+    name = _messages.ros1_name(kind)
+    return dynamic.generate_dynamic(name, text)[name]
