@@ -66,7 +66,7 @@ class Driven(Part, Protocol):
 
     @property
     def follows_commands(self) -> bool:
-        """Whether it is armed and has a command."""
+        """Whether it moves by a command at the next step."""
         ...
 
 
