@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from propwash import ros
+from propwash.ros import _messages
 from ros_helpers import (
     ARM,
     COLLISION,
@@ -23,9 +25,6 @@ from ros_helpers import (
     steps,
     uav,
 )
-
-from propwash import ros
-from propwash.ros import _messages
 
 DT = 1.0 / 960.0
 START = {"init_pose": [1.0, 2.0, 30.0, 0.0, 0.0, 0.6, 0.8]}
@@ -279,23 +278,55 @@ def test_static_transforms_are_one_message() -> None:
     ]
 
 
-def test_lock_step_makes_so_many_steps_for_each_command() -> None:
+def test_in_lock_step_each_request_is_answered_by_a_command_and_so_many_steps() -> None:
     vehicle = uav(START)
     node = ros.Node([], vehicle=vehicle, lock_step=5)
-    hover = rate_thrust([0.0, 0.0, 0.0], WEIGHT)
-    node.post(RATE_THRUST, hover)
     steps(node, 30)  # it runs freely until it is armed
     node.post(ARM, empty())
-    assert node.step() is None
-    for number in (1, 2, 3):
-        node.post(RATE_THRUST, hover)  # three at once: none is lost
-    steps(node, 15)
-    assert node.step() is None
-    assert node.steps == 45
-    assert vehicle.vehicle.time == pytest.approx(15 * DT)
-    node.post(COLLISION, empty())
-    steps(node, 30)  # disarmed, it runs freely
-    assert number == 3
+    for round_ in range(4):
+        ((topic, request),) = node.step() or []
+        assert (topic, request.seq) == ("/uav/step", 30 + 5 * round_)
+        assert _messages.nanoseconds(request.stamp) == node.stamp == request.seq * 1_041_667
+        assert node.step() is None
+        for thrust in (1.0, 2.0, WEIGHT):  # of several commands the last counts
+            node.post(RATE_THRUST, rate_thrust([0.0, 0.0, 0.0], thrust))
+        assert all(IMU in each for each in steps(node, 5))
+    assert vehicle.vehicle.time == pytest.approx(20 * DT)
+    assert vehicle.vehicle.position[2] == pytest.approx(30.0, abs=1e-9)
+    node.step()
+    node.post(COLLISION, empty())  # a reset needs no command; disarmed, it runs freely
+    assert {*steps(node, 1)[0]} == {"/clock"}
+    assert ODOMETRY in steps(node, 30)[-1]
+
+
+def test_in_lock_step_a_controller_with_a_timer_needs_no_request() -> None:
+    vehicle = uav(START)
+    node = ros.Node([], vehicle=vehicle, lock_step=16)
+    command = rate_thrust([0.0, 0.0, 0.0], WEIGHT)
+    for number in range(10_000):
+        if node.steps % 16 == 5:  # simulated time, out of phase with the periods
+            node.post(RATE_THRUST, command)
+        if number == 100:
+            node.post(ARM, empty())
+        outputs = node.step()
+        assert outputs is not None
+    assert vehicle.vehicle.time > 9.0
+
+
+def test_a_flight_in_lock_step_is_reproducible() -> None:
+    def flown(free: int) -> list[float]:
+        vehicle = uav(START, noise=True)
+        node = ros.Node([], vehicle=vehicle, lock_step=4)
+        steps(node, free)
+        node.post(ARM, empty())
+        for _ in range(100):
+            assert [name for name, _ in node.step() or []] == ["/uav/step"]
+            rate = vehicle.vehicle.imu.angular_rate
+            node.post(RATE_THRUST, rate_thrust((-2.0 * rate).tolist(), 10.0))
+            steps(node, 4)
+        return [float(value) for value in vehicle.vehicle.position]
+
+    assert flown(3) == flown(50)
 
 
 def test_a_fuzzed_stream_is_counted_and_the_node_lives() -> None:

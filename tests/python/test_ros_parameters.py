@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from propwash import ParameterError, ros
 from ros_helpers import ARM, COLLISION, ODOMETRY, RATE_THRUST, empty, rate_thrust, steps, uav
 from test_flightgoggles import DRONE
-
-from propwash import ParameterError, ros
 
 DT = 1.0 / 960.0
 

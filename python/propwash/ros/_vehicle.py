@@ -56,9 +56,9 @@ class VehicleNode(ABC):
         self._reset_requested |= not self._ignore_collisions
 
     @property
-    def follows_commands(self) -> bool:
-        """Whether it is armed, has a command and is not about to return to its start."""
-        return self.armed and self.command is not None and not self._reset_requested
+    def is_moving(self) -> bool:
+        """Whether it moves at the next step: it is armed and no reset is due."""
+        return self.armed and not self._reset_requested
 
     def step(self, stamp: int) -> Outputs:
         """Moves, if armed, and returns messages; a step that resets publishes none."""
