@@ -181,6 +181,43 @@ def test_a_controller_node_flies_through_the_first_gate(environment: dict[str, s
     assert "refused messages: none" in text, text
 
 
+LAUNCH = """<launch>
+  <arg name="ignore_collisions" default="true"/>
+  <group ns="/uav">
+    <param name="/use_sim_time" value="true"/>
+    <rosparam command="load" file="{file}"/>
+    <node name="flightgoggles_uav_dynamics" pkg="flightgoggles_uav_dynamics" type="node"
+          output="screen">
+      <param name="ignore_collisions" type="bool" value="$(arg ignore_collisions)"/>
+    </node>
+  </group>
+</launch>
+"""
+
+
+def test_a_launch_file_of_the_published_form_starts_the_node(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "propwash", "ros", "--packages", str(tmp_path / "packages")]
+    path = output(command, environment).rpartition("export ROS_PACKAGE_PATH=")[2].split(":")[0]
+    assert Path(path) == tmp_path / "packages"
+    (tmp_path / "drone.yaml").write_text(
+        "flightgoggles_uav_dynamics:\n  init_pose: [1.5, 0, 7.25, 0, 0, 0, 1]\n"
+    )
+    launch = tmp_path / "drone.launch"
+    launch.write_text(LAUNCH.format(file=tmp_path / "drone.yaml"))
+    found = environment | {"ROS_PACKAGE_PATH": f"{path}:/usr/share"}
+    with started(["roslaunch", str(launch)], found) as process:
+        wait_for(lambda: "/uav/odometry" in output(["rostopic", "list"], found), process)
+        assert "/uav/flightgoggles_uav_dynamics" in output(["rosnode", "list"], found)
+        output(["rostopic", "pub", "-1", "/uav/input/arm", "std_msgs/Empty"], found)
+        output(["rostopic", "pub", "-1", "/uav/collision", "std_msgs/Empty"], found)
+        assert "angular_velocity" in output(["rostopic", "echo", "-n1", "/uav/sensors/imu"], found)
+        output(["rostopic", "pub", "-1", "/uav/input/reset", "std_msgs/Empty"], found)
+        pose = output(["rostopic", "echo", "-n1", "/uav/odometry/pose/pose/position"], found)
+        assert pose.split()[:6] == ["x:", "1.5", "y:", "0.0", "z:", "7.25"]
+
+
 def test_a_missing_master_is_reported(environment: dict[str, str]) -> None:
     alone = environment | {"ROS_MASTER_URI": "http://localhost:9"}
     text = output([sys.executable, "-m", "propwash", "ros"], alone)

@@ -54,6 +54,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="by which other machines reach this one (default: this machine alone)",
     )
     parser.add_argument(
+        "--packages",
+        type=Path,
+        metavar="FOLDER",
+        help="write ROS packages that launch files of FlightGoggles start, and end",
+    )
+    parser.add_argument(
         "remapping", nargs="*", metavar="NAME:=VALUE", help="as for any node, such as __name:=sim"
     )
     parser.set_defaults(run=run)
@@ -84,6 +90,11 @@ def run(options: argparse.Namespace) -> None:
     """Runs the nodes until Ctrl-C or the end of ROS."""
     from propwash import ros
 
+    if options.packages is not None:
+        for file in ros.write_packages(options.packages):
+            print(file)
+        print(f"export ROS_PACKAGE_PATH={options.packages.resolve()}:$ROS_PACKAGE_PATH")
+        return
     check_range("clock-scale", options.clock_scale, *ros.CLOCK_SCALES)
     check_range("lock-step", options.lock_step, 1, STEPS_MAX)
     for text in options.remapping:

@@ -17,6 +17,7 @@ from propwash.ros._messages import (
     typestore,
 )
 from propwash.ros._node import CLOCK_SCALES, InputError, Node, Outputs, Part
+from propwash.ros._packages import write_packages
 from propwash.ros._parameters import (
     CarSettings,
     UavSettings,
@@ -64,4 +65,5 @@ __all__ = [
     "type_of",
     "typestore",
     "uav_settings",
+    "write_packages",
 ]
