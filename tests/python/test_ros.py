@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
 from propwash import ros
-from propwash.ros import _messages
+from propwash.ros import _messages, _rospy
 from ros_helpers import (
     ARM,
     COLLISION,
@@ -379,6 +382,26 @@ class Silent(ros.Shell):
     def take(self, name: str, kind: str, data: bytes) -> None:
         """Receives bytes."""
         self._receive(name, kind, lambda: ros.deserialized(data, kind))
+
+
+def test_a_missing_ros_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "rospy", None)
+    monkeypatch.setattr(_rospy, "DEBIAN", tmp_path)
+    with pytest.raises(ImportError, match="expected an installation of ROS 1"):
+        ros.import_rospy()
+    (tmp_path / "rospy").mkdir()
+    monkeypatch.setattr(_rospy, "_debian_version", lambda: "python3.9")
+    with pytest.raises(ImportError, match=r"is for python3\.9, this is python3\.\d+"):
+        ros.import_rospy()
+
+
+def test_packages_for_launch_files_replace_only_their_own_kind(tmp_path: Path) -> None:
+    programs = ros.write_packages(tmp_path)
+    assert all(os.access(program, os.X_OK) for program in programs)
+    assert ros.write_packages(tmp_path) == programs
+    (programs[0].parent / "package.xml").write_text("<package/>")
+    with pytest.raises(FileExistsError, match="choose another folder"):
+        ros.write_packages(tmp_path)
 
 
 def test_a_shell_paces_steps_by_the_wall_clock() -> None:
