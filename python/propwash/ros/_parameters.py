@@ -43,8 +43,11 @@ class UavSettings:
     """Settings of the node of a multicopter."""
 
     vehicle: VehicleParameters
+    """The vehicle, with its rate controller and IMU."""
     integrator: Integrator = "euler"
+    """Of the equations of motion."""
     ignore_collisions: bool = False
+    """Whether a collision changes nothing."""
     use_rate_thrust: bool = True
     """Whether commands are body rates and thrust; otherwise they are rotor speeds."""
     position: tuple[float, float, float] = (-10.5, -18.5, -1.5)
@@ -54,6 +57,7 @@ class UavSettings:
     thrust_scale: float = 1.0
     """Executed thrust for each newton of the command."""
     clock_scale: float | None = None
+    """Simulated seconds a second; None: by the frame rate of the renderer."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,17 @@ class CarSettings:
     """Settings of the node of a car."""
 
     vehicle: CarParameters
+    """The car."""
     ignore_collisions: bool = False
+    """Whether a collision changes nothing."""
     position: tuple[float, float] = (0.0, 0.0)
+    """m, world frame, at the start."""
     heading: float = 0.0
-    """rad."""
+    """rad, counter-clockwise from the world's x axis, at the start."""
     seed: int | None = None
+    """Seed of the noise; None: that of the node."""
     clock_scale: float | None = None
+    """Simulated seconds a second; None: by the frame rate of the renderer."""
 
 
 def get(tree: Tree, path: str, default: Any = None) -> Any:
