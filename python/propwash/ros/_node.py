@@ -163,13 +163,14 @@ class Node:
         """Delivers received messages; in lock step at most one command for each of its steps."""
         while self._inbox:
             name, message = self._inbox[0]
-            is_command = self._vehicle is not None and name == self._vehicle.command_topic
-            if is_command and self._lock_step is not None:
-                if self._left > 0:
-                    return
-                self._left = self._lock_step
-            self._inbox.popleft()
-            self._deliver(name, message, None)
+            vehicle = self._vehicle
+            if self._lock_step is None or vehicle is None or name != vehicle.command_topic:
+                self._deliver(*self._inbox.popleft(), None)
+            elif self._left > 0:
+                return
+            else:
+                self._deliver(*self._inbox.popleft(), None)
+                self._left = self._lock_step if vehicle.follows_commands else 0
 
     def _deliver(self, name: str, message: Message, sender: Part | None) -> None:
         for part, callback in self._callbacks.get(name, ()):

@@ -115,7 +115,7 @@ def import_flightgoggles(
     `vehicle.replace(rate_controller=PUBLISHED_CONTROLLER)` reproduces it.
     """
     file = Path(path)
-    sections = _read(file)
+    sections = read_sections(file)
     try:
         is_car = "flightgoggles_car_dynamics" in sections
         known = _CAR if is_car else _DRONE
@@ -123,14 +123,28 @@ def import_flightgoggles(
             if section not in known and section not in _OTHER_SECTIONS:
                 title = _title(section)
                 raise ParameterError(f"unknown section {title}{nearest(title, known)}")
-        vehicle = (_car if is_car else _multicopter)(sections, name or file.stem)
-        validate(vehicle)
-        return vehicle
+        return vehicle_of(sections, name or file.stem)
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from None
 
 
-def _read(file: Path) -> dict[str, Any]:
+def vehicle_of(sections: dict[str, Any], name: str) -> p.VehicleParameters | p.CarParameters:
+    """The vehicle of the sections of a parameter file, which are nested dicts."""
+    is_car = "flightgoggles_car_dynamics" in sections
+    vehicle = (_car if is_car else _multicopter)(sections, name)
+    validate(vehicle)
+    return vehicle
+
+
+def known_keys(section: str) -> tuple[str, ...]:
+    """The keys of a section, also those that are not parameters of the vehicle."""
+    known = _DRONE.get(section, _CAR.get(section, {}))
+    more = _CAR_NOISE if section in _CAR else _COPIES if section == "flightgoggles_pid" else ()
+    return (*known, *more, *_IGNORED.get(section, "").split())
+
+
+def read_sections(file: Path) -> dict[str, Any]:
+    """Reads a YAML file of sections, without checking their names."""
     try:
         import yaml
     except ModuleNotFoundError as error:

@@ -1,0 +1,72 @@
+"""What the nodes of vehicles have in common: arming, resets, collisions, the last command."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from propwash.ros._messages import Message, Topic
+from propwash.ros._node import Callback, Outputs
+
+
+class VehicleNode(ABC):
+    """A vehicle that moves only while armed, and returns to its start after a collision."""
+
+    command_topic: str
+
+    def __init__(self, ignore_collisions: bool) -> None:
+        self.armed = False
+        self.command: Any = None
+        self._ignore_collisions = ignore_collisions
+        self._reset_requested = False
+        empty = Topic("std_msgs/msg/Empty")
+        self.subscribes: dict[str, tuple[Topic, Callback]] = {
+            "/uav/input/arm": (empty, self.on_arm),
+            "/uav/input/reset": (empty, self.on_reset),
+            "/uav/collision": (empty, self.on_collision),
+        }
+        self.restart()
+
+    def on_arm(self, message: Message) -> None:
+        """Lets the vehicle move."""
+        self.armed = True
+
+    def on_reset(self, message: Message) -> None:
+        """Returns to the start at the next step."""
+        self._reset_requested = True
+
+    def on_collision(self, message: Message) -> None:
+        """Returns to the start at the next step, unless collisions are ignored."""
+        self._reset_requested |= not self._ignore_collisions
+
+    @property
+    def follows_commands(self) -> bool:
+        """Whether it is armed and has a command."""
+        return self.armed and self.command is not None
+
+    def step(self, stamp: int) -> Outputs:
+        """Moves, if armed, and returns messages; a step that resets publishes none."""
+        if self._reset_requested:
+            self._reset_requested = self.armed = False
+            self.command = None
+            self.restart()
+            return []
+        if self.armed:
+            self.move()
+        return self.outputs(stamp)
+
+    @abstractmethod
+    def start(self, stamp: int) -> Outputs:
+        """Messages at the start."""
+
+    @abstractmethod
+    def move(self) -> None:
+        """Advances the vehicle by a step."""
+
+    @abstractmethod
+    def restart(self) -> None:
+        """Returns to the start."""
+
+    @abstractmethod
+    def outputs(self, stamp: int) -> Outputs:
+        """Messages of a step."""
