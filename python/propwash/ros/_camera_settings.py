@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
+from propwash._checks import refusal
 from propwash.render import KINDS, RenderCamera
 from propwash.render.cameras import Kind
+from propwash.ros._parameters import Tree, flag, get, number
 from propwash.ros._transforms import Pose, from_angles
-
-Parameter = Callable[[str, Any], Any]
-"""Returns a parameter by its absolute name, or the default value."""
 
 VERTICAL_FOV_DEG = 60.0
 """degrees, of the published bridge, which has no parameter for it."""
@@ -93,53 +91,44 @@ class BridgeSettings:
     """Seed of the range finder's noise."""
 
     @staticmethod
-    def from_parameters(parameter: Parameter) -> BridgeSettings:
-        """Settings from the parameters of FlightGoggles. Raises ValueError for invalid ones.
+    def from_parameters(tree: Tree) -> BridgeSettings:
+        """Settings from the parameters of FlightGoggles. Raises ParameterError for invalid ones.
 
         With a list of cameras on the parameter server, a launch file publishes the frames.
         """
         base = BridgeSettings()
-        body = str(parameter(f"{_BRIDGE}/body_frame", base.body_frame))
-        ignored = _names(parameter, f"{_BRIDGE}/ignored_obstacle_frames", [body])
-        obstacles = _names(parameter, f"{_BRIDGE}/obstacle_frames", [])
-        names = _names(parameter, "/sensors/camera/camera_list", [])
-        cameras = tuple(_camera(parameter, name) for name in names)
+        body = _text(tree, f"{_BRIDGE}/body_frame", base.body_frame)
+        ignored = _names(tree, f"{_BRIDGE}/ignored_obstacle_frames", (body,))
+        obstacles = _names(tree, f"{_BRIDGE}/obstacle_frames", ())
+        names = _names(tree, "/sensors/camera/camera_list", ())
+        cameras = tuple(_camera(tree, name) for name in names)
         if not cameras:
             cameras = base.cameras
-            if parameter("/uav/camera/render_stereo", False):
+            if flag(tree, "/uav/camera/render_stereo", False):
                 cameras = (*cameras, CameraSettings("right", baseline=0.1))
-        file = str(parameter(f"{_BRIDGE}/timestampfile_path", ""))
         return BridgeSettings(
             cameras=cameras,
-            scene=str(parameter(f"{_BRIDGE}/scene_filename", base.scene)),
-            scene_scale=_number(parameter, f"{_BRIDGE}/scene_scale", base.scene_scale),
-            width=int(_number(parameter, f"{_BRIDGE}/image_width", base.width)),
-            height=int(_number(parameter, f"{_BRIDGE}/image_height", base.height)),
-            rate=_number(parameter, f"{_BRIDGE}/framerate", base.rate),
-            world_frame=str(parameter(f"{_BRIDGE}/world_frame", base.world_frame)),
+            scene=_text(tree, f"{_BRIDGE}/scene_filename", base.scene),
+            scene_scale=_positive(tree, f"{_BRIDGE}/scene_scale", base.scene_scale),
+            width=int(_positive(tree, f"{_BRIDGE}/image_width", base.width)),
+            height=int(_positive(tree, f"{_BRIDGE}/image_height", base.height)),
+            rate=_positive(tree, f"{_BRIDGE}/framerate", base.rate),
+            world_frame=_text(tree, f"{_BRIDGE}/world_frame", base.world_frame),
             body_frame=body,
             obstacles=tuple(name for name in obstacles if name not in ignored),
-            stamps=_stamps(file),
-            range_max=_number(parameter, f"{_LASER}/rangefinder_max_range", base.range_max),
-            range_variance=_number(
-                parameter, f"{_LASER}/rangefinder_variance", base.range_variance
-            ),
+            stamps=_stamps(_text(tree, f"{_BRIDGE}/timestampfile_path", "")),
+            range_max=_positive(tree, f"{_LASER}/rangefinder_max_range", base.range_max),
+            range_variance=max(number(tree, f"{_LASER}/rangefinder_variance", 0.0009), 0.0),
             publish_frames=not names,
         )
 
     @property
     def render_cameras(self) -> list[RenderCamera]:
-        """The cameras of the renderer. Raises ValueError for an unknown shader."""
-        exposure = 1.0 / self.rate
+        """The cameras of the renderer."""
         found = []
         for camera in self.cameras:
-            kind = _KIND_OF.get(camera.shader)
-            if kind is None:
-                raise ValueError(
-                    f"/sensors/camera/{camera.name}/outputShaderType: expected one of "
-                    f"{', '.join(map(str, _KIND_OF))}, got {camera.shader!r:.100}"
-                )
-            blur = camera.motion_blur * exposure if kind in ("rgb", "grey") else 0.0
+            kind = _KIND_OF[camera.shader]
+            blur = camera.motion_blur / self.rate if kind in ("rgb", "grey") else 0.0
             found.append(
                 RenderCamera(camera.name, kind, collision=camera.collision, motion_blur=blur)
             )
@@ -172,30 +161,42 @@ def static_frames(settings: BridgeSettings) -> list[tuple[str, str, Pose]]:
     return found
 
 
-def _camera(parameter: Parameter, name: str) -> CameraSettings:
+def _camera(tree: Tree, name: str) -> CameraSettings:
     at = f"/sensors/camera/{name}"
-    shader = parameter(f"{at}/outputShaderType", -1)
+    shader = number(tree, f"{at}/outputShaderType", -1)
+    if shader not in _KIND_OF:
+        raise refusal(f"{at}/outputShaderType", shader, f"one of {', '.join(map(str, _KIND_OF))}")
+    blur = number(tree, f"{at}/motionBlurPercent", 0.0)
+    if not 0.0 <= blur <= 1.0:
+        raise refusal(f"{at}/motionBlurPercent", blur, "a fraction from 0 to 1")
     return CameraSettings(
         name,
-        str(parameter(f"{at}/tf", name)),
-        shader if isinstance(shader, int) else -99,
-        min(max(_number(parameter, f"{at}/motionBlurPercent", 0.0), 0.0), 1.0),
-        bool(parameter(f"{at}/hasCollisionCheck", False)),
-        _number(parameter, f"{at}/baseline_translation", 0.0),
+        _text(tree, f"{at}/tf", name),
+        int(shader),
+        blur,
+        flag(tree, f"{at}/hasCollisionCheck", False),
+        number(tree, f"{at}/baseline_translation", 0.0),
     )
 
 
-def _number(parameter: Parameter, name: str, default: float) -> float:
-    value = parameter(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{name}: expected a finite number, got {value!r:.100}")
+def _text(tree: Tree, path: str, default: str) -> str:
+    value = get(tree, path, default)
+    if not isinstance(value, str):
+        raise refusal(path, value, "a text")
     return value
 
 
-def _names(parameter: Parameter, name: str, default: Sequence[str]) -> list[str]:
-    value = parameter(name, list(default))
+def _positive(tree: Tree, path: str, default: float) -> float:
+    value = number(tree, path, default)
+    if not value > 0.0:
+        raise refusal(path, value, "a number > 0")
+    return value
+
+
+def _names(tree: Tree, path: str, default: tuple[str, ...]) -> list[str]:
+    value = get(tree, path, list(default))
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{name}: expected a list of names, got {value!r:.100}")
+        raise refusal(path, value, "a list of names")
     return [each for each in value if each]
 
 
