@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 from propwash.ros import _messages
 from propwash.ros._messages import Message, Topic
+from propwash.ros._node import Outputs
 
 Encoder = Callable[[bytes], bytes]
 """Converts a serialized message of ROS 1 to one of ROS 2."""
@@ -77,15 +78,16 @@ def from_ros2(kind: str) -> Callable[[bytes], Message]:
 
 
 class Recorder:
-    """Writes messages to a bag. A context manager.
+    """Writes published messages to a bag. A context manager.
 
     path: a file `.bag` for ROS 1; a new folder for ROS 2, with the storage MCAP if its name ends in
-    `.mcap`, SQLite otherwise. An existing path is not replaced.
+    `.mcap`, SQLite otherwise. An existing path is not replaced. topics: name to topic; messages of
+    others are not recorded.
 
     Raises FileExistsError for an existing path and ImportError without rosbags.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, topics: Mapping[str, Topic]) -> None:
         _messages.typestore()
         if path.exists():
             raise FileExistsError(f"{path}: expected a path that does not exist, to write a bag")
@@ -97,11 +99,30 @@ class Recorder:
         self._is_ros1 = path.suffix == ".bag"
         self._bag = _ros1_writer(path) if self._is_ros1 else _ros2_writer(path)
         self._bag.open()
+        for name, topic in topics.items():
+            self._add(name, topic)
 
-    def declare(self, name: str, topic: Topic) -> None:
-        """Adds a topic, also for tools that list the topics of a bag without messages."""
-        if name in self._connections:
-            return
+    def write(self, stamp: int, outputs: Outputs) -> None:
+        """Writes messages at a time [ns]."""
+        for name, message in outputs:
+            if name not in self._connections:
+                continue
+            connection, encode = self._connections[name]
+            data = _messages.serialized(message)
+            self._bag.write(connection, stamp, data if encode is None else encode(data))
+            self.count += 1
+
+    def close(self) -> None:
+        """Completes the bag."""
+        self._bag.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _add(self, name: str, topic: Topic) -> None:
         if self._is_ros1:
             text, checksum = _messages.definition(topic.kind)
             connection = self._bag.add_connection(
@@ -116,25 +137,6 @@ class Recorder:
             offered_qos_profiles=_latched() if topic.latched else (),
         )
         self._connections[name] = (connection, to_ros2(topic.kind))
-
-    def write(self, name: str, message: Message, stamp: int) -> None:
-        """Adds a message at a time [ns]; an unknown topic is declared."""
-        if name not in self._connections:
-            self.declare(name, Topic(message.__msgtype__, latched=name == "/tf_static"))
-        connection, encode = self._connections[name]
-        data = _messages.serialized(message)
-        self._bag.write(connection, stamp, data if encode is None else encode(data))
-        self.count += 1
-
-    def close(self) -> None:
-        """Completes the bag."""
-        self._bag.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _ros1_writer(path: Path) -> Any:

@@ -24,7 +24,7 @@ Position = tuple[float, float, float]
 
 BODY_FRAME = "uav/imu"
 PERIOD_NS = 8_000_000
-"""ns, between the positions that are examined, about 120 Hz as in propwash.race."""
+"""ns, between positions that are examined with the gates of a scene, about 120 Hz."""
 
 
 class Goal(Protocol):
@@ -45,18 +45,20 @@ class Box:
 
     def __init__(self, name: str, corners: Array, inflation: float, tolerance: float) -> None:
         self.name = name
-        self._low = corners.min(axis=0) - inflation
-        self._high = corners.max(axis=0) + inflation
+        low, high = corners.min(axis=0) - inflation, corners.max(axis=0) + inflation
+        self._range = list(zip(low.tolist(), high.tolist(), strict=True))
         normal = np.cross(corners[2] - corners[0], corners[1] - corners[0])
-        self._normal = normal / np.linalg.norm(normal)
-        self._offset = float(self._normal @ corners[2])
+        normal /= np.linalg.norm(normal)
+        self._normal = normal.tolist()
+        self._offset = float(normal @ corners[2])
         self._tolerance = tolerance
 
     def reached(self, before: Position, now: Position) -> bool:
         """Whether the position `now` is in the gate."""
-        place = np.array(now)
-        inside = bool(np.all((self._low < place) & (place < self._high)))
-        return inside and abs(float(self._normal @ place) - self._offset) < self._tolerance
+        if not all(low < x < high for x, (low, high) in zip(now, self._range, strict=True)):
+            return False
+        height = sum(n * x for n, x in zip(self._normal, now, strict=True)) - self._offset
+        return abs(height) < self._tolerance
 
 
 class Opening:
@@ -78,7 +80,8 @@ class Reporter:
     collision or after the time limit; the results are then complete.
 
     goals: the gates in order. may_skip: whether a later gate counts before an earlier one, which is
-    then missed. time_limit: s. body_frame: the frame of the vehicle in /tf.
+    then missed. time_limit: s. period: ns, between examined positions, at least. body_frame: the
+    frame of the vehicle in /tf.
     """
 
     publishes: dict[str, Topic] = {}  # noqa: RUF012  (the type of a Part)
@@ -89,6 +92,7 @@ class Reporter:
         *,
         may_skip: bool = False,
         time_limit: float = race.TIME_LIMIT,
+        period: int = 0,
         file: Path | None = None,
         body_frame: str = BODY_FRAME,
     ) -> None:
@@ -105,6 +109,7 @@ class Reporter:
             "/tf": (Topic("tf2_msgs/msg/TFMessage", queue=10000), self.on_tf),
         }
         self._goals, self._may_skip, self._time_limit = list(goals), may_skip, time_limit
+        self._period = period
         self._body = frame_name(body_frame)
         self._start: int | None = None
         self._before: tuple[int, Position] | None = None
@@ -136,7 +141,7 @@ class Reporter:
     def of_scene(scene: Scene, file: Path | None = None) -> Reporter:
         """A reporter of the race through the gates of a scene, by the rules of propwash.race."""
         goals = [Opening(gate) for gate in race.course_gates(scene)]
-        return Reporter(goals, time_limit=race.TIME_LIMIT, file=file)
+        return Reporter(goals, period=PERIOD_NS, file=file)
 
     @property
     def finished(self) -> bool:
@@ -186,7 +191,7 @@ class Reporter:
 
     def _move(self, stamp: int, place: Position) -> None:
         before = self._before
-        if before is not None and 0 <= stamp - before[0] < PERIOD_NS:
+        if before is not None and 0 <= stamp - before[0] < self._period:
             return
         self._before = (stamp, place)
         if before is None or stamp < before[0]:
