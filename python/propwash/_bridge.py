@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -36,6 +37,11 @@ class Pacer:
         self._rate = rate
         self._start = self._clock() - self._simulated / rate
 
+    def restart(self, simulated: float) -> None:
+        """Continues from the simulated time [s] and now, whatever passed before."""
+        self._simulated = simulated
+        self.rate = self._rate
+
     def wait(self, simulated: float) -> None:
         """Returns when the wall clock has reached the simulated time [s]."""
         self._simulated = simulated
@@ -48,16 +54,19 @@ class Pacer:
 
 
 class Refused:
-    """Counts refused inputs by reason."""
+    """Counts refused inputs by reason; any thread may add."""
 
     def __init__(self, report: Callable[[str], None] | None = None) -> None:
         self.counts: Counter[str] = Counter()
         self._report = report
+        self._lock = threading.Lock()
 
     def add(self, reason: str, detail: str = "") -> None:
         """Counts an input; reports the first one of each reason."""
-        self.counts[reason] += 1
-        if self._report is not None and self.counts[reason] == 1:
+        with self._lock:
+            self.counts[reason] += 1
+            is_first = self.counts[reason] == 1
+        if self._report is not None and is_first:
             self._report(f"refused: {reason}" + (f" ({detail})" if detail else ""))
 
     def __str__(self) -> str:

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from math import cos, isfinite, sin
 
+from propwash import vehicle as vehicles
 from propwash.ros import _messages
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import InputError, Outputs
 from propwash.ros._parameters import CarSettings
 from propwash.ros._vehicle import VehicleNode
-from propwash.vehicle import Car, SpeedYawRate
+from propwash.vehicle import SpeedYawRate
 
 DT = 1.0 / 960.0
 
 
-class CarNode(VehicleNode):
+class Car(VehicleNode):
     """The logic of flightgoggles_car_dynamics.
 
     Of a command, the pitch rate is the speed [m/s] and the negative roll rate is the yaw rate
     [rad/s]. An armed car without a command stands still, where the published node ends.
     """
 
-    command_topic = "/uav/input/rateThrust"
-    publishes = {"/tf": Topic("tf2_msgs/msg/TFMessage", queue=96)}
-
     def __init__(self, settings: CarSettings, seed: int = 0, noise: bool = True) -> None:
         self.settings = settings
         key = seed if settings.seed is None else settings.seed
-        self.vehicle = Car(settings.vehicle, integrator="euler", seed=key, noise=noise)
-        super().__init__(settings.ignore_collisions)
+        self.vehicle = vehicles.Car(settings.vehicle, integrator="euler", seed=key, noise=noise)
+        super().__init__("/uav/input/rateThrust", settings.ignore_collisions)
         topic = Topic("mav_msgs/msg/RateThrust")
         self.subscribes[self.command_topic] = (topic, self.on_rate_thrust)
 

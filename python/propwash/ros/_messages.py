@@ -39,6 +39,8 @@ class Topic:
     """Messages that are kept for a slow subscriber."""
     latched: bool = False
     """Whether a new subscriber receives the last message."""
+    remote: bool = True
+    """Whether a subscriber receives messages of other processes."""
 
 
 @cache

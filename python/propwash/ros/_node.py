@@ -37,8 +37,15 @@ class Part(Protocol):
     A callback raises InputError for a message that it does not use.
     """
 
-    publishes: Mapping[str, Topic]
-    subscribes: Mapping[str, tuple[Topic, Callback]]
+    @property
+    def publishes(self) -> Mapping[str, Topic]:
+        """The topics that it publishes."""
+        ...
+
+    @property
+    def subscribes(self) -> Mapping[str, tuple[Topic, Callback]]:
+        """The topics that it subscribes to."""
+        ...
 
     def start(self, stamp: int) -> Outputs:
         """Messages at the start, such as static transforms."""
@@ -52,7 +59,10 @@ class Part(Protocol):
 class Driven(Part, Protocol):
     """A vehicle: a part that receives commands."""
 
-    command_topic: str
+    @property
+    def command_topic(self) -> str:
+        """The topic of its commands."""
+        ...
 
     @property
     def follows_commands(self) -> bool:
@@ -92,7 +102,8 @@ class Node:
         self.clock_scale = 1.0 if clock_scale is None else clock_scale
         self._vehicle = vehicle
         self._publish_clock = publish_clock
-        self._lock_step, self._left = lock_step, 0
+        self.lock_step = lock_step
+        self._left = 0
         self._inbox: deque[tuple[str, Message]] = deque()
         self._callbacks: dict[str, list[tuple[Part | None, Callback]]] = {}
         self.subscribes: dict[str, Topic] = {}
@@ -127,7 +138,10 @@ class Node:
 
     def start(self) -> Outputs:
         """Messages at the start: the clock, and static transforms in one message."""
-        found = [*self._clock(), *chain.from_iterable(part.start(self.stamp) for part in self.parts)]
+        found = [
+            *self._clock(),
+            *chain.from_iterable(part.start(self.stamp) for part in self.parts),
+        ]
         static = [m for name, m in found if name == "/tf_static"]
         rest = [(name, m) for name, m in found if name != "/tf_static"]
         if static:
@@ -138,9 +152,12 @@ class Node:
     def step(self) -> Outputs | None:
         """Makes a step; returns what is published, or None where a command is waited for."""
         self._receive()
-        if self.waits:
-            return None
-        self._left = max(self._left - 1, 0)
+        if self.is_locked:
+            if self._left == 0:
+                return None
+            self._left -= 1
+        else:
+            self._left = 0
         self.stamp += STEP_NS
         self.steps += 1
         outputs = self._clock()
@@ -152,25 +169,27 @@ class Node:
         return outputs
 
     @property
-    def waits(self) -> bool:
-        """Whether the next step needs a command."""
+    def is_locked(self) -> bool:
+        """Whether steps follow the commands of a vehicle, not the wall clock."""
         vehicle = self._vehicle
-        if self._lock_step is None or vehicle is None or self._left > 0:
-            return False
-        return vehicle.follows_commands
+        return self.lock_step is not None and vehicle is not None and vehicle.follows_commands
+
+    @property
+    def command_topic(self) -> str:
+        """The topic of the vehicle's commands."""
+        return "" if self._vehicle is None else self._vehicle.command_topic
 
     def _receive(self) -> None:
         """Delivers received messages; in lock step at most one command for each of its steps."""
         while self._inbox:
             name, message = self._inbox[0]
-            vehicle = self._vehicle
-            if self._lock_step is None or vehicle is None or name != vehicle.command_topic:
-                self._deliver(*self._inbox.popleft(), None)
-            elif self._left > 0:
+            is_command = self.lock_step is not None and name == self.command_topic
+            if is_command and self.is_locked and self._left > 0:
                 return
-            else:
-                self._deliver(*self._inbox.popleft(), None)
-                self._left = self._lock_step if vehicle.follows_commands else 0
+            self._inbox.popleft()
+            self._deliver(name, message, None)
+            if is_command and self.is_locked:
+                self._left = self.lock_step or 0
 
     def _deliver(self, name: str, message: Message, sender: Part | None) -> None:
         for part, callback in self._callbacks.get(name, ()):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -140,6 +140,7 @@ def uav_settings(
     sections = _sections(tree)
     dynamics = f"/uav/{UAV}"
     pose = numbers(tree, f"{dynamics}/init_pose", _START)
+    east, north, up = pose[:3]
     quaternion = np.array([pose[6], *pose[3:6]])
     length = float(np.linalg.norm(quaternion))
     if length < 1e-6:
@@ -155,7 +156,7 @@ def uav_settings(
         integrator="rk4" if rk4 else "euler",
         ignore_collisions=flag(tree, f"{dynamics}/ignore_collisions", False),
         use_rate_thrust=flag(tree, f"{dynamics}/use_ratethrust_controller", True),
-        position=pose[:3],
+        position=(east, north, up),
         attitude=(w, x, y, z),
         thrust_scale=thrust_scale,
         clock_scale=_clock_scale(tree, dynamics),
@@ -270,11 +271,16 @@ def _scaled(
     return changes, 1.0 / ratio["thrust_coefficient"]
 
 
-def started(settings: UavSettings, start: tuple[float, ...] | None) -> UavSettings:
-    """The settings with a start at x, y, z [m] and yaw [rad]."""
+Settings = TypeVar("Settings", UavSettings, CarSettings)
+
+
+def started(settings: Settings, start: Sequence[float] | None) -> Settings:
+    """The settings with a start at x, y, z [m] and yaw [rad]; a car has no z."""
     if start is None:
         return settings
-    x, y, z, yaw = start
+    x, y, z, yaw = numbers({"start": start}, "start", (0.0,) * 4)
+    if isinstance(settings, CarSettings):
+        return replace(settings, position=(x, y), heading=yaw)
     half = 0.5 * yaw
     attitude = (float(np.cos(half)), 0.0, 0.0, float(np.sin(half)))
     return replace(settings, position=(x, y, z), attitude=attitude)

@@ -12,14 +12,12 @@ from propwash.ros import _messages
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import InputError, Outputs
 from propwash.ros._parameters import UavSettings
-from propwash.ros._vehicle import VehicleNode
+from propwash.ros._vehicle import QUEUE, VehicleNode
 from propwash.vehicle import Multicopter, RateThrust, RotorSpeeds
 
 DT = 1.0 / 960.0
 IMU, ODOMETRY = "/uav/sensors/imu", "/uav/odometry"
 RATE_THRUST, MOTOR_SPEED = "/uav/input/rateThrust", "/uav/input/motorspeed"
-QUEUE = 96
-"""Messages that wait for a slow subscriber: 0.1 s."""
 
 
 class Uav(VehicleNode):
@@ -29,13 +27,6 @@ class Uav(VehicleNode):
     and a reset return it to the start, disarm it and forget the command.
     """
 
-    publishes = {
-        IMU: Topic("sensor_msgs/msg/Imu", QUEUE),
-        ODOMETRY: Topic("nav_msgs/msg/Odometry", QUEUE),
-        "/tf": Topic("tf2_msgs/msg/TFMessage", QUEUE),
-        "/tf_static": Topic("tf2_msgs/msg/TFMessage", latched=True),
-    }
-
     def __init__(self, settings: UavSettings, seed: int = 0, noise: bool = True) -> None:
         self.settings = settings
         self.vehicle = Multicopter(
@@ -43,8 +34,13 @@ class Uav(VehicleNode):
         )
         self._rotors = len(settings.vehicle.rotors)
         self._stopped = RotorSpeeds(np.zeros(self._rotors))
-        self.command_topic = RATE_THRUST if settings.use_rate_thrust else MOTOR_SPEED
-        super().__init__(settings.ignore_collisions)
+        command_topic = RATE_THRUST if settings.use_rate_thrust else MOTOR_SPEED
+        super().__init__(command_topic, settings.ignore_collisions)
+        self.publishes |= {
+            IMU: Topic("sensor_msgs/msg/Imu", QUEUE),
+            ODOMETRY: Topic("nav_msgs/msg/Odometry", QUEUE),
+            "/tf_static": Topic("tf2_msgs/msg/TFMessage", latched=True),
+        }
         kinds = {RATE_THRUST: "RateThrust", MOTOR_SPEED: "Actuators"}
         callback = self.on_rate_thrust if settings.use_rate_thrust else self.on_motor_speed
         topic = Topic(f"mav_msgs/msg/{kinds[self.command_topic]}")

@@ -8,13 +8,15 @@ from typing import Any
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import Callback, Outputs
 
+QUEUE = 96
+"""Messages that wait for a slow subscriber: 0.1 s."""
+
 
 class VehicleNode(ABC):
     """A vehicle that moves only while armed, and returns to its start after a collision."""
 
-    command_topic: str
-
-    def __init__(self, ignore_collisions: bool) -> None:
+    def __init__(self, command_topic: str, ignore_collisions: bool) -> None:
+        self.command_topic = command_topic
         self.armed = False
         self.command: Any = None
         self._ignore_collisions = ignore_collisions
@@ -25,6 +27,7 @@ class VehicleNode(ABC):
             "/uav/input/reset": (empty, self.on_reset),
             "/uav/collision": (empty, self.on_collision),
         }
+        self.publishes = {"/tf": Topic("tf2_msgs/msg/TFMessage", QUEUE)}
         self.restart()
 
     def on_arm(self, message: Message) -> None:

@@ -1,0 +1,182 @@
+"""The shell that connects a node to ROS 1 by rospy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+from propwash.ros import _messages
+from propwash.ros._messages import Message, Topic
+from propwash.ros._node import Node
+from propwash.ros._shell import Recorder, Shell
+
+DEBIAN = Path("/usr/lib/python3/dist-packages")
+_DEBIAN_PYTHON = Path("/usr/bin/python3")
+
+
+def import_rospy() -> Any:
+    """Imports rospy, also that of Debian from another interpreter of the same minor version.
+
+    Debian's packages come last in the path. Raises ImportError that names what is missing.
+    """
+    try:
+        import rospy
+    except ModuleNotFoundError as error:
+        if error.name != "rospy":
+            raise
+        version = _debian_version()
+        own = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        if not (DEBIAN / "rospy").is_dir():
+            raise ImportError(
+                "ROS needs rospy: expected an installation of ROS 1, for example by `apt install "
+                "ros-core` on Debian 12"
+            ) from None
+        if version != own:
+            raise ImportError(
+                f"ROS needs rospy: that of {DEBIAN} is for {version}, this is {own}; make the "
+                f"environment with {_DEBIAN_PYTHON}"
+            ) from None
+        sys.path.append(str(DEBIAN))
+        import rospy
+    return rospy
+
+
+def _debian_version() -> str:
+    return _DEBIAN_PYTHON.resolve().name
+
+
+def connect(name: str, remappings: Sequence[str] = (), host: str | None = None) -> Any:
+    """Registers this process as a node of the master; returns rospy.
+
+    host: the address by which other machines reach this one; None: this machine alone, unless
+        ROS_IP or ROS_HOSTNAME is set. Raises ConnectionError without a master.
+    """
+    rospy = import_rospy()
+    import rosgraph
+
+    master = rosgraph.get_master_uri()
+    if host is not None:
+        os.environ["ROS_IP"] = host
+        os.environ.pop("ROS_HOSTNAME", None)
+    elif not ("ROS_IP" in os.environ or "ROS_HOSTNAME" in os.environ):
+        if not _is_local(master):
+            raise ConnectionError(
+                f"the master is {master}: expected --host ADDRESS, by which it reaches this machine"
+            )
+        os.environ["ROS_HOSTNAME"] = "localhost"
+    if not rosgraph.is_master_online():
+        raise ConnectionError(
+            f"no ROS master at {master}; start `roscore`, or set ROS_MASTER_URI to that of another"
+        )
+    # the node publishes the clock itself and paces its steps by the wall clock
+    rospy.init_node(name, argv=["propwash", *remappings], disable_rostime=True)
+    return rospy
+
+
+def _is_local(uri: str) -> bool:
+    host = urlparse(uri).hostname or ""
+    return host in ("localhost", "::1", os.uname().nodename) or host.startswith("127.")
+
+
+@cache
+def wire_type(kind: str) -> Any:
+    """A message class of rospy that holds the serialized bytes of a type."""
+    import genpy
+
+    text, checksum = _messages.definition(kind)
+
+    def serialize(self: Any, buffer: Any) -> None:
+        buffer.write(self.data)
+
+    def deserialize(self: Any, data: bytes) -> Any:
+        self.data = data
+        return self
+
+    return type(
+        kind.rpartition("/")[2],
+        (genpy.Message,),
+        {
+            "__slots__": ["data"],
+            "_slot_types": ["uint8[]"],
+            "_type": _messages.ros1_name(kind),
+            "_md5sum": checksum,
+            "_full_text": text,
+            "_has_header": False,  # rospy would replace the sequence number
+            "serialize": serialize,
+            "deserialize": deserialize,
+        },
+    )
+
+
+class RospyShell(Shell):
+    """Connects a node to ROS 1.
+
+    rospy: the module, after `connect`.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        rospy: Any,
+        *,
+        real_time: bool,
+        recorder: Recorder | None = None,
+        report: Callable[[str], None] = print,
+    ) -> None:
+        super().__init__(node, real_time=real_time, recorder=recorder, report=report)
+        self._rospy, self._own_name = rospy, rospy.get_name()
+        self._publishers = {
+            name: (self._publisher(name, topic), topic.latched)
+            for name, topic in node.publishes.items()
+        }
+        for name, topic in node.subscribes.items():
+            if topic.remote:
+                rospy.Subscriber(
+                    name,
+                    wire_type(topic.kind),
+                    partial(self._receive_raw, name, topic.kind),
+                    # in lock step each command counts
+                    queue_size=None if node.lock_step else topic.queue,
+                    tcp_nodelay=True,
+                )
+
+    def _publisher(self, name: str, topic: Topic) -> Any:
+        return self._rospy.Publisher(
+            name,
+            wire_type(topic.kind),
+            queue_size=topic.queue,
+            latch=topic.latched,
+            tcp_nodelay=True,
+        )
+
+    def _receive_raw(self, name: str, kind: str, raw: Any) -> None:
+        """Hands over received bytes, except those that this node published."""
+        header = getattr(raw, "_connection_header", None) or {}
+        if header.get("callerid") != self._own_name:
+            self._receive(name, kind, partial(_messages.deserialized, raw.data, kind))
+
+    def _send(self, name: str, message: Message) -> None:
+        publisher, latched = self._publishers[name]
+        if latched or publisher.get_num_connections() > 0:
+            wire = wire_type(message.__msgtype__)()
+            wire.data = _messages.serialized(message)
+            publisher.publish(wire)
+
+    def _is_shutdown(self) -> bool:
+        return bool(self._rospy.is_shutdown())
+
+
+@cache
+def message_class(kind: str) -> Any:
+    """A message class of rospy, also of a type whose package is not installed."""
+    import_rospy()
+    from genpy import dynamic
+
+    text, _ = _messages.definition(kind)
+    name = _messages.ros1_name(kind)
+    return dynamic.generate_dynamic(name, text)[name]
