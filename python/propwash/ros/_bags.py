@@ -77,7 +77,7 @@ def from_ros2(kind: str) -> Callable[[bytes], Message]:
     )
 
 
-class Recorder:
+class BagRecorder:
     """Writes published messages to a bag. A context manager.
 
     path: a file `.bag` for ROS 1; a new folder for ROS 2, with the storage MCAP if its name ends in

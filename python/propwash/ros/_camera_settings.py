@@ -87,6 +87,8 @@ class BridgeSettings:
     """Pose of world_frame in `world`; None: from tf_static, and else that of the scene."""
     publish_frames: bool = True
     """Whether the frames of cameras and of world_frame are published."""
+    remote_tf: bool = True
+    """Whether transforms of other processes are received: of obstacles, or of the body."""
     seed: int = 0
     """Seed of the range finder's noise."""
 

@@ -52,7 +52,7 @@ class CameraBridge:
         self.frames = 0
         """Frames that were published."""
         self.publishes: dict[str, Topic] = _published(settings)
-        moving = Topic("tf2_msgs/msg/TFMessage", queue=10000)
+        moving = Topic("tf2_msgs/msg/TFMessage", queue=10000, remote=settings.remote_tf)
         static = Topic("tf2_msgs/msg/TFMessage", queue=100, latched=True)
         self.subscribes: dict[str, tuple[Topic, Callback]] = {
             "/tf": (moving, self.on_tf),
@@ -94,6 +94,10 @@ class CameraBridge:
     def close(self) -> None:
         """Ends the connection to the renderer."""
         self._renderer.close()
+
+    def report(self) -> str:
+        """The number of frames and of faults, as text."""
+        return f"cameras: {self.frames} frames; faults: {self.refused}"
 
     def on_tf_static(self, message: Message) -> None:
         """Stores static transforms."""

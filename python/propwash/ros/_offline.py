@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from propwash.ros import _messages
 from propwash.ros._bags import from_ros2
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import Node, Outputs
+from propwash.ros._shell import Recorder
 
 Inputs = Iterator[tuple[int, str, Message | None]]
 """Time [ns], topic and message, in the order of time; None: a malformed message."""
-
-
-class Writer(Protocol):
-    """Writes published messages, for example to a bag."""
-
-    def write(self, stamp: int, outputs: Outputs) -> None:
-        """Writes the messages of a step at time `stamp` [ns]."""
-        ...
 
 
 class Bag:
@@ -79,7 +72,7 @@ def _decoder(kind: str, is_ros1: bool) -> Any:
     return from_ros2(kind)
 
 
-def play(node: Node, inputs: Inputs, recorder: Writer | None = None) -> None:
+def play(node: Node, inputs: Inputs, recorder: Recorder | None = None) -> None:
     """Runs a node over received messages, each in the first step at or after its time.
 
     It ends with the messages. In lock step, a node that waits receives the next one.
@@ -100,6 +93,6 @@ def play(node: Node, inputs: Inputs, recorder: Writer | None = None) -> None:
         _record(recorder, node.stamp, outputs)
 
 
-def _record(recorder: Writer | None, stamp: int, outputs: Outputs) -> None:
+def _record(recorder: Recorder | None, stamp: int, outputs: Outputs) -> None:
     if recorder is not None:
         recorder.write(stamp, outputs)

@@ -54,24 +54,27 @@ class Renderer(Protocol):
         ...
 
 
+def stage_of(name: str) -> Stage:
+    """The scene for the name of a published or a shipped scene, or for a scene file."""
+    return STAGES.get(name, Stage(name))
+
+
 class InProcess:
     """The built-in renderer on a thread of its own (docs/render-reference.md).
 
-    scene: name of a shipped scene or a scene file; None: that of the settings. scene_seed: of the
-    scene. antialias, threads: see Offscreen. Raises ValueError or OSError for an invalid scene.
+    scene_seed: of the scene. antialias, threads: see Offscreen. Raises ValueError or OSError for an
+    invalid scene.
     """
 
     def __init__(
         self,
         settings: BridgeSettings,
         *,
-        scene: str | None = None,
         scene_seed: int | None = None,
         antialias: int = 2,
         threads: int = 1,
     ) -> None:
-        name = settings.scene if scene is None else scene
-        stage = STAGES.get(name, Stage(name))
+        stage = stage_of(settings.scene)
         self._cameras = settings.render_cameras
         self._offscreen = Offscreen(
             stage.load(scene_seed),

@@ -58,7 +58,7 @@ class Box:
         if not all(low < x < high for x, (low, high) in zip(now, self._range, strict=True)):
             return False
         height = sum(n * x for n, x in zip(self._normal, now, strict=True)) - self._offset
-        return abs(height) < self._tolerance
+        return bool(abs(height) < self._tolerance)
 
 
 class Opening:
@@ -81,10 +81,8 @@ class Reporter:
 
     goals: the gates in order. may_skip: whether a later gate counts before an earlier one, which is
     then missed. time_limit: s. period: ns, between examined positions, at least. body_frame: the
-    frame of the vehicle in /tf.
+    frame of the vehicle in /tf. remote_tf: whether its transforms come from another process.
     """
-
-    publishes: dict[str, Topic] = {}  # noqa: RUF012  (the type of a Part)
 
     def __init__(
         self,
@@ -95,6 +93,7 @@ class Reporter:
         period: int = 0,
         file: Path | None = None,
         body_frame: str = BODY_FRAME,
+        remote_tf: bool = True,
     ) -> None:
         self.file = file
         self.result = ""
@@ -103,10 +102,11 @@ class Reporter:
         """Points, by the rule of propwash.race.score."""
         self.events: dict[str, dict[str, Any]] = {}
         """Gates reached or missed, by number, as in the published file."""
+        self.publishes: dict[str, Topic] = {}
         self.subscribes: dict[str, tuple[Topic, Callback]] = {
             "/uav/sensors/imu": (Topic("sensor_msgs/msg/Imu"), self.on_imu),
             "/uav/collision": (Topic("std_msgs/msg/Empty"), self.on_collision),
-            "/tf": (Topic("tf2_msgs/msg/TFMessage", queue=10000), self.on_tf),
+            "/tf": (Topic("tf2_msgs/msg/TFMessage", queue=10000, remote=remote_tf), self.on_tf),
         }
         self._goals, self._may_skip, self._time_limit = list(goals), may_skip, time_limit
         self._period = period
@@ -118,7 +118,7 @@ class Reporter:
         self._last_time = 0.0
 
     @staticmethod
-    def from_parameters(tree: Tree) -> Reporter | None:
+    def from_parameters(tree: Tree, remote_tf: bool = True) -> Reporter | None:
         """The published reporter; None without /uav/challenge_name.
 
         Raises ParameterError for missing or invalid parameters.
@@ -135,13 +135,13 @@ class Reporter:
         inflation = number(tree, "/uav/inflation", 0.1)
         goals = [Box(name, _corners(tree, name), inflation, tolerance) for name in names]
         file = Path(str(get(tree, "/uav/results_location", "results.yaml")))
-        return Reporter(goals, may_skip=True, time_limit=limit, file=file)
+        return Reporter(goals, may_skip=True, time_limit=limit, file=file, remote_tf=remote_tf)
 
     @staticmethod
-    def of_scene(scene: Scene, file: Path | None = None) -> Reporter:
+    def of_scene(scene: Scene, file: Path | None = None, remote_tf: bool = True) -> Reporter:
         """A reporter of the race through the gates of a scene, by the rules of propwash.race."""
         goals = [Opening(gate) for gate in race.course_gates(scene)]
-        return Reporter(goals, period=PERIOD_NS, file=file)
+        return Reporter(goals, period=PERIOD_NS, file=file, remote_tf=remote_tf)
 
     @property
     def finished(self) -> bool:
@@ -177,15 +177,15 @@ class Reporter:
                 place = each.transform.translation
                 self._move(_messages.nanoseconds(each.header.stamp), (place.x, place.y, place.z))
 
-    def interrupt(self) -> None:
-        """Ends the race when the program ends."""
+    def close(self) -> None:
+        """Ends the race with the program."""
         if not self.result:
             self._end("Interrupted")
 
     def report(self) -> str:
         """The results as text."""
         return (
-            f"{self.result or 'running'}: {self._reached} of {len(self._goals)} gates, "
+            f"race: {self.result or 'running'}, {self._reached} of {len(self._goals)} gates, "
             f"last at {self._last_time:.2f} s, score {self.score:.2f}"
         )
 
