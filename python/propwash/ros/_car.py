@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import cos, isfinite, sin
+from math import cos, sin
 
 from propwash import vehicle as vehicles
 from propwash.ros import _messages
 from propwash.ros._messages import Message, Topic
-from propwash.ros._node import InputError, Outputs
+from propwash.ros._node import Outputs
 from propwash.ros._parameters import CarSettings
-from propwash.ros._vehicle import VehicleNode
+from propwash.ros._vehicle import VehicleNode, require_usable
 from propwash.vehicle import SpeedYawRate
 
 DT = 1.0 / 960.0
@@ -33,8 +33,7 @@ class Car(VehicleNode):
     def on_rate_thrust(self, message: Message) -> None:
         """Takes a speed and a yaw rate as the command."""
         speed, yaw_rate = float(message.angular_rates.y), -float(message.angular_rates.x)
-        if not (isfinite(speed) and isfinite(yaw_rate)):
-            raise InputError("a value is not finite")
+        require_usable([speed, yaw_rate])
         self.command = SpeedYawRate(speed, yaw_rate)
 
     def start(self, stamp: int) -> Outputs:

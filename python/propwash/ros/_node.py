@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from math import isfinite
-from typing import Protocol
+from typing import Any, Protocol
 
 from propwash._bridge import Refused
 from propwash.ros import _messages
@@ -19,6 +19,8 @@ Callback = Callable[[Message], None]
 STEP_NS = 1_041_667
 """ns between time stamps: 1/960 s, as FlightGoggles rounds it."""
 FPS_TOPIC = "/uav/camera/debug/fps"
+STEP_TOPIC = "/uav/step"
+"""Requests of a command in lock step: the time stamp and the number of steps made."""
 NOMINAL_FPS = 55.0
 """Hz, frames a second at which automatic clock scaling runs in real time."""
 CLOCK_SCALES = (0.01, 100.0)
@@ -65,8 +67,13 @@ class Driven(Part, Protocol):
         ...
 
     @property
-    def follows_commands(self) -> bool:
-        """Whether it is armed and has a command."""
+    def command(self) -> Any:
+        """The last command, or None."""
+        ...
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it moves at the next step."""
         ...
 
 
@@ -80,8 +87,9 @@ class Node:
     publish_clock: whether /clock is published.
     clock_scale: simulated seconds a second; None: 1, and from the first message of
         /uav/camera/debug/fps on its value / 55.
-    lock_step: steps for each command. A vehicle that is armed and has a command then waits for the
-        next one. None: steps are paced by the wall clock alone.
+    lock_step: steps for each command of an armed vehicle. After them, a request is published on
+        /uav/step, and the next step waits for a command; of several the last counts. A vehicle that
+        has a command when it is armed begins with steps. None: the wall clock alone paces steps.
     """
 
     def __init__(
@@ -104,6 +112,7 @@ class Node:
         self._publish_clock = publish_clock
         self.lock_step = lock_step
         self._left = 0
+        self._was_locked = self._asked = False
         self._inbox: deque[tuple[str, Message]] = deque()
         self._callbacks: dict[str, list[tuple[Part | None, Callback]]] = {}
         self.subscribes: dict[str, Topic] = {}
@@ -112,6 +121,8 @@ class Node:
             self.publishes |= part.publishes
             for name, (topic, callback) in part.subscribes.items():
                 self._subscribe(part, name, topic, callback)
+        if lock_step is not None:
+            self.publishes[STEP_TOPIC] = Topic("std_msgs/msg/Header", latched=True)
         if publish_clock:
             self.publishes["/clock"] = Topic("rosgraph_msgs/msg/Clock", queue=1)
             if clock_scale is None:
@@ -151,14 +162,18 @@ class Node:
         return rest
 
     def step(self) -> Outputs | None:
-        """Makes a step; returns what is published, or None where a command is waited for."""
-        self._receive()
-        if self.is_locked:
-            if self._left == 0:
-                return None
-            self._left -= 1
-        else:
-            self._left = 0
+        """Makes a step; returns what is published.
+
+        In lock step, returns the request where a command is waited for, then None until it comes.
+        """
+        if self._left == 0 or not self.is_locked:
+            if not self._may_step():
+                if self._asked:
+                    return None
+                self._asked = True
+                return [(STEP_TOPIC, _messages.header(self.stamp, "", self.steps))]
+            self._asked = False
+        self._left = max(self._left - 1, 0)
         self.stamp += STEP_NS
         self.steps += 1
         outputs = self._clock()
@@ -173,24 +188,30 @@ class Node:
     def is_locked(self) -> bool:
         """Whether steps follow the commands of a vehicle, not the wall clock."""
         vehicle = self._vehicle
-        return self.lock_step is not None and vehicle is not None and vehicle.follows_commands
+        return self.lock_step is not None and vehicle is not None and vehicle.is_moving
 
     @property
     def command_topic(self) -> str:
         """The topic of the vehicle's commands."""
         return "" if self._vehicle is None else self._vehicle.command_topic
 
-    def _receive(self) -> None:
-        """Delivers received messages; in lock step at most one command for each of its steps."""
+    def _may_step(self) -> bool:
+        """Delivers received messages; False where the next step needs a command."""
+        was_locked = self._was_locked
+        is_answered = False
         while self._inbox:
-            name, message = self._inbox[0]
-            is_command = self.lock_step is not None and name == self.command_topic
-            if is_command and self.is_locked and self._left > 0:
-                return
-            self._inbox.popleft()
+            name, message = self._inbox.popleft()
+            is_answered |= name == self.command_topic
             self._deliver(name, message, None)
-            if is_command and self.is_locked:
-                self._left = self.lock_step or 0
+        self._was_locked = self.is_locked
+        if not self._was_locked:
+            self._left = 0
+            return True
+        has_command = self._vehicle is not None and self._vehicle.command is not None
+        if is_answered or (has_command and not was_locked):
+            self._left = self.lock_step or 0
+            return True
+        return False
 
     def _deliver(self, name: str, message: Message, sender: Part | None) -> None:
         for part, callback in self._callbacks.get(name, ()):

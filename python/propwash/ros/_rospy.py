@@ -140,8 +140,7 @@ class RospyShell(Shell):
                     name,
                     wire_type(topic.kind),
                     partial(self._receive_raw, name, topic.kind),
-                    # in lock step each command counts
-                    queue_size=None if node.lock_step else topic.queue,
+                    queue_size=topic.queue,
                     tcp_nodelay=True,
                 )
 

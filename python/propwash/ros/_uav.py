@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from propwash.ros import _messages
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import InputError, Outputs
 from propwash.ros._parameters import UavSettings
-from propwash.ros._vehicle import QUEUE, VehicleNode
+from propwash.ros._vehicle import QUEUE, VehicleNode, require_usable
 from propwash.vehicle import Multicopter, RateThrust, RotorSpeeds
 
 DT = 1.0 / 960.0
@@ -61,7 +60,7 @@ class Uav(VehicleNode):
     def on_rate_thrust(self, message: Message) -> None:
         """Takes body rates [rad/s] and thrust [N] as the command."""
         rates, thrust = _vector(message.angular_rates), float(message.thrust.z)
-        _require_finite([*rates, thrust])
+        require_usable([*rates, thrust])
         self.command = RateThrust(rates, thrust * self.settings.thrust_scale)
 
     def on_motor_speed(self, message: Message) -> None:
@@ -69,7 +68,7 @@ class Uav(VehicleNode):
         speeds = np.asarray(message.angular_velocities, dtype=np.float64)
         if len(speeds) < self._rotors:
             raise InputError(f"expected {self._rotors} angular_velocities")
-        _require_finite(speeds[: self._rotors].tolist())
+        require_usable(speeds[: self._rotors].tolist())
         self.command = RotorSpeeds(speeds[: self._rotors])
 
     def start(self, stamp: int) -> Outputs:
@@ -139,11 +138,6 @@ class Uav(VehicleNode):
 
 def _vector(message: Any) -> list[float]:
     return [float(message.x), float(message.y), float(message.z)]
-
-
-def _require_finite(values: Sequence[float]) -> None:
-    if not all(isfinite(value) for value in values):
-        raise InputError("a value is not finite")
 
 
 def _to_body(vector: Sequence[float], w: float, x: float, y: float, z: float) -> list[float]:

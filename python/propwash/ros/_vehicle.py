@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 from propwash.ros._messages import Message, Topic
-from propwash.ros._node import Callback, Outputs
+from propwash.ros._node import Callback, InputError, Outputs
 
 QUEUE = 96
 """Messages that wait for a slow subscriber: 0.1 s."""
+COMMAND_MAX = 1e6
+"""rad/s, N or m/s; larger values would overflow."""
+
+
+def require_usable(values: Iterable[float]) -> None:
+    """Raises InputError for values of a command that are not finite or absurd."""
+    for value in values:
+        if not isfinite(value):
+            raise InputError("a value is not finite")
+        if abs(value) > COMMAND_MAX:
+            raise InputError(f"a value beyond {COMMAND_MAX:g}")
 
 
 class VehicleNode(ABC):
@@ -43,9 +56,9 @@ class VehicleNode(ABC):
         self._reset_requested |= not self._ignore_collisions
 
     @property
-    def follows_commands(self) -> bool:
-        """Whether it is armed and has a command."""
-        return self.armed and self.command is not None
+    def is_moving(self) -> bool:
+        """Whether it moves at the next step: it is armed and no reset is due."""
+        return self.armed and not self._reset_requested
 
     def step(self, stamp: int) -> Outputs:
         """Moves, if armed, and returns messages; a step that resets publishes none."""
