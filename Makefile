@@ -31,7 +31,7 @@ with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include src bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
-.PHONY: help demo test docs bench stubs lint format sanitize tidy wheel clean check-python
+.PHONY: help demo test check-all docs bench stubs lint format sanitize tidy wheel clean check-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,10 @@ demo: $(venv)/.package ## fly the default quadcopter for 10 s, print the result,
 	$(bin)/python -m propwash demo --out demo.png
 
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
+	@$(with_prefix) $(bin)/python tools/test.py
+
+check-all: $(venv)/.test $(venv)/.package $(venv)/.system ## test, with large packages too, installed with apt: ROS 1
+	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh all
 	@$(with_prefix) $(bin)/python tools/test.py
 
 docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a site in build/docs/html

@@ -3,6 +3,7 @@
 # ZeroMQ for C++ and a browser.
 # Installs what is missing with apt where that is possible; otherwise says what is missing and what
 # will be skipped for it. Never fails: without these packages everything else still works.
+# Argument `all`: large packages too, which is ROS 1.
 set -uo pipefail
 
 has_header() { # in the compiler's path, or in a prefix that the user points CMake to
@@ -19,7 +20,11 @@ has_benchmark() { has_header benchmark/benchmark.h; }
 has_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 has_zmq() { has_header zmq.h && has_header zmq.hpp; }
 
+has_ros() { command -v roscore >/dev/null; }
+large=${1:-}
+
 missing() {
+  [ "$large" != all ] || has_ros || echo ros-core
   has_catch2 || echo catch2
   has_benchmark || echo libbenchmark-dev
   has_clang || echo clang
@@ -32,6 +37,7 @@ consequence() {
     libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
     chromium) echo "Chromium (Debian: chromium): the equations of the site are not checked in a browser" ;;
+    ros-core) echo "ROS 1 (Debian: ros-core): the ROS node is not tested with a real master" ;;
     cppzmq-dev) echo "cppzmq and libzmq (Debian: cppzmq-dev): the C++ render client is not tested" ;;
   esac
 }

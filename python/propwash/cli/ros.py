@@ -62,6 +62,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _ros_options.add_cameras(parser)
     _ros_options.add_bags(parser)
     parser.add_argument(
+        "--packages",
+        type=Path,
+        metavar="FOLDER",
+        help="write ROS packages that launch files of FlightGoggles start, and end",
+    )
+    parser.add_argument(
         "remapping", nargs="*", metavar="NAME:=VALUE", help="as for any node, such as __name:=sim"
     )
     parser.set_defaults(run=run)
@@ -92,6 +98,11 @@ def run(options: argparse.Namespace) -> None:
     """Runs the nodes until Ctrl-C or the end of ROS or of the bag."""
     from propwash import ros
 
+    if options.packages is not None:
+        for file in ros.write_packages(options.packages):
+            print(file)
+        print(f"export ROS_PACKAGE_PATH={options.packages.resolve()}:$ROS_PACKAGE_PATH")
+        return
     check_range("clock-scale", options.clock_scale, *ros.CLOCK_SCALES)
     check_range("lock-step", options.lock_step, 1, STEPS_MAX)
     for text in options.remapping:

@@ -22,6 +22,7 @@ from propwash.ros._messages import (
 )
 from propwash.ros._node import CLOCK_SCALES, InputError, Node, Outputs, Part
 from propwash.ros._offline import Bag, play
+from propwash.ros._packages import write_packages
 from propwash.ros._parameters import (
     UAV,
     CarSettings,
@@ -89,4 +90,5 @@ __all__ = [
     "type_of",
     "typestore",
     "uav_settings",
+    "write_packages",
 ]

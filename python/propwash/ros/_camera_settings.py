@@ -76,7 +76,7 @@ class BridgeSettings:
     world_frame: str = "world/ned"
     body_frame: str = "uav/imu"
     obstacles: tuple[str, ...] = ()
-    """Frames of bodies, flightgoggles_obstacle/<prefab>/<number>."""
+    """Frames of bodies, flightgoggles_obstacle/<prefab>/<number>; x forward, y right, z down."""
     stamps: frozenset[int] = frozenset()
     """ns, of the images to render; empty: by the rate."""
     range_max: float = 20.0
