@@ -7,6 +7,7 @@ import math
 import shutil
 import subprocess
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +188,10 @@ def test_the_command_renders_a_bag_without_ros(tmp_path: Path, capsys: Any) -> N
             bag.write(stamp, [("/tf", _messages.transforms(moved))])
     arguments = ["ros", "--node", "none", "--play", str(source), "--record", str(target)]
     assert main([*arguments, "--size", "32", "24"]) == 0
-    assert "28 frames; faults: none" in capsys.readouterr().err
+    assert "29 frames; faults: none" in capsys.readouterr().err
     with AnyReader([target]) as reader:
         counts = {c.topic: c.msgcount for c in reader.connections}
-    assert counts["/uav/camera/left/image_rect_color"] == 28
+    assert counts["/uav/camera/left/image_rect_color"] == 29
     assert main([*arguments, "--size", "32", "24"]) == 2  # the bag exists
 
 
@@ -216,20 +217,20 @@ def imu(stamp: int) -> Any:
     return ros.Uav(ros.uav_settings({}))._imu(stamp)
 
 
-def fly_by(reporter: ros.Reporter, path: Any, speed: float = 2.0) -> float:
-    """Moves along straight lines between points, at 960 Hz; returns the time [s]."""
-    stamp, reached = 0, [np.array(path[0], dtype=float)]
-    for start, end in zip(path[:-1], path[1:], strict=True):
+def fly_by(reporter: ros.Reporter, path: Any, speed: float = 2.0) -> tuple[Any, Any]:
+    """Moves along straight lines between points, at 960 Hz; returns times [s] and positions [m]."""
+    reached = [np.array(path[0], dtype=float)]
+    for start, end in pairwise(path):
         a, b = np.array(start, dtype=float), np.array(end, dtype=float)
         count = max(1, round(float(np.linalg.norm(b - a)) / speed * 960))
         reached += [a + (b - a) * (k + 1) / count for k in range(count)]
-    for place in reached:
-        stamp += STEP_NS
+    stamps = STEP_NS * (1 + np.arange(len(reached)))
+    for stamp, place in zip(stamps.tolist(), reached, strict=True):
         pose = tuple(place.tolist())
         moved = _messages.transform(stamp, "world", "uav/imu", pose, (0.0, 0.0, 0.0, 1.0))
         reporter.on_tf(_messages.transforms(moved))
         reporter.step(stamp)
-    return 1e-9 * stamp
+    return 1e-9 * stamps, np.array(reached)
 
 
 def test_a_completed_challenge_is_written(tmp_path: Path) -> None:
@@ -240,9 +241,9 @@ def test_a_completed_challenge_is_written(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "results.yaml").read_text())
     assert written["Result"] == "Challenge Completed"
     assert [written[f"Gate{k}"]["Name"] for k in range(3)] == ["A", "B", "C"]
-    # 0.3 m before the plane, at 2 m/s
+    # at the edge of the box, 0.1 m before the plane, at 2 m/s
     times = [written[f"Gate{k}"]["Time"] for k in range(3)]
-    assert times == pytest.approx([0.35, 2.35, 4.35], abs=0.002)
+    assert times == pytest.approx([0.45, 2.45, 4.45], abs=0.003)
     assert written["Score"] == pytest.approx(30.0 - times[2])
     assert reporter.finished
 
@@ -284,25 +285,22 @@ def test_a_collision_and_the_time_limit_end_a_race(tmp_path: Path) -> None:
 
 
 def test_the_reporter_of_a_scene_judges_as_propwash_race() -> None:
-    scene = Scene.load("alphapilot")
-    names = [gate.name for gate in scene.gates]
-    path = [scene.start.position] if scene.start else []
-    for gate in scene.gates[:3]:
-        ahead = np.array([math.cos(gate.yaw), math.sin(gate.yaw), 0.0])
-        centre = np.array(gate.position)
+    gates = race.course_gates(Scene.load("alphapilot"))
+    path: list[Any] = [(18.5, 6.5, 1.0)]
+    for number in (1, 0, 2, 1, 2):  # the first two passages are out of order
+        ahead = np.array([math.cos(gates[number].yaw), math.sin(gates[number].yaw), 0.0])
+        centre = np.array(gates[number].position)
         path += [tuple(centre - 2.0 * ahead), tuple(centre + 2.0 * ahead)]
-    # the wrong way through the next gate
-    gate = scene.gates[3]
-    ahead = np.array([math.cos(gate.yaw), math.sin(gate.yaw), 0.0])
-    centre = np.array(gate.position)
-    path += [tuple(centre + 2.0 * ahead), tuple(centre - 2.0 * ahead)]
-    reporter = ros.Reporter.of_scene(scene)
+    reporter = ros.Reporter.of_scene(Scene.load("alphapilot"))
     reporter.on_imu(imu(0))
-    fly_by(reporter, path, speed=8.0)
-    assert [event["Name"] for event in reporter.events.values()] == names[:3]
-    last = reporter.events["Gate2"]["Time"]
+    expected = race.gates_in_order(gates, *fly_by(reporter, path, speed=8.0))
+    events = [*reporter.events.values()]
+    assert [event["Name"] for event in events] == [passage.gate for passage in expected]
+    assert len(events) >= 3
+    for event, passage in zip(events, expected, strict=True):
+        assert 0.0 <= event["Time"] - passage.time < 0.01
     reporter.close()
-    assert reporter.score == pytest.approx(race.score(3, last))
+    assert reporter.score == pytest.approx(race.score(len(events), events[-1]["Time"]))
 
 
 @pytest.mark.parametrize(
