@@ -32,11 +32,10 @@ class Pilot:
         self.arm = rospy.Publisher("/uav/input/arm", Empty, queue_size=1, latch=True)
         rospy.Subscriber("/uav/odometry", Odometry, self.on_odometry)
         rospy.Subscriber("/uav/step", Header, self.on_request)
+        self.arm.publish()
 
     def on_odometry(self, message: Any) -> None:
         """Keeps the last messages by their time stamp."""
-        if not self.odometry:  # armed sooner, the state of the first request could be missed
-            self.arm.publish()
         with self.changed:
             self.odometry[message.header.stamp.to_nsec()] = message
             while len(self.odometry) > 100:

@@ -168,11 +168,14 @@ def test_a_controller_node_flies_through_the_first_gate(environment: dict[str, s
     x, y, z = gate.position
     waypoints = [(x + 3, y + 2, z), (x + 3, y - 3, z), (x, y - 3, z), (x, y + 2, z)]
     texts = [",".join(f"{value:.3f}" for value in each) for each in waypoints]
-    command = [sys.executable, str(HERE / "ros_pilot.py"), *texts]
+    pilot = [sys.executable, str(HERE / "ros_pilot.py")]
     with node(environment, *START, "--lock-step", "16", "--no-noise") as process:
-        rows = output(command, environment, timeout=120.0)
+        rows = output([*pilot, *texts[:2]], environment, timeout=120.0).splitlines()
+        # another controller continues from the request that the first one left
+        rest = output([*pilot, *texts[2:]], environment, timeout=120.0).splitlines()
         text = summary(process)
-    flight = np.array([[float(part) for part in row.split()] for row in rows.splitlines()])
+    assert rows[-1] == rest[0]
+    flight = np.array([[float(part) for part in row.split()] for row in rows[:-1] + rest])
     time_, position = flight[:, 0], flight[:, 1:]
     passed = race.passages(gate, time_, position)
     assert [each.gate for each in passed] == [gate.name]

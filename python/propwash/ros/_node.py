@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import isfinite
 from typing import Any, Protocol
@@ -121,12 +122,16 @@ class Node:
             self.publishes |= part.publishes
             for name, (topic, callback) in part.subscribes.items():
                 self._subscribe(part, name, topic, callback)
-        if lock_step is not None:
-            self.publishes[STEP_TOPIC] = Topic("std_msgs/msg/Header", latched=True)
         if publish_clock:
             self.publishes["/clock"] = Topic("rosgraph_msgs/msg/Clock", queue=1)
             if clock_scale is None:
                 self._subscribe(None, FPS_TOPIC, Topic("std_msgs/msg/Float32"), self.on_fps)
+        if lock_step is not None:
+            self.publishes[STEP_TOPIC] = Topic("std_msgs/msg/Header")
+            # a subscriber that comes while a command is waited for gets the present state
+            self.publishes = {
+                name: replace(topic, latched=True) for name, topic in self.publishes.items()
+            }
 
     def _subscribe(self, part: Part | None, name: str, topic: Topic, callback: Callback) -> None:
         if name not in self.subscribes or topic.remote:
