@@ -170,7 +170,7 @@ def test_commands_arrive_as_installed_types(ros2: StandIn) -> None:
     shell.close()
     uav: Any = shell.node.parts[0]
     assert uav.command.thrust == pytest.approx(20.0)
-    assert np.array(uav.command.body_rates) == pytest.approx([0.1, 0.2, 0.3])
+    assert np.array(uav.command.rates) == pytest.approx([0.1, 0.2, 0.3])
     assert uav.vehicle.velocity[2] > 1.0
 
 

@@ -64,11 +64,27 @@ def add_cameras(parser: argparse.ArgumentParser) -> None:
         help="the range finder publishes the distance, not minus the distance",
     )
     group.add_argument(
+        "--report",
+        action="store_true",
+        help="report the race through the gates of the parameters, or else of the scene",
+    )
+    group.add_argument(
         "--results",
         type=Path,
         metavar="FILE",
-        help="report the race through the gates of the parameters, or else of the scene",
+        help="file of --report (default: the parameter results_location, or results.yaml)",
     )
+
+
+def camera_arguments(options: argparse.Namespace) -> list[str]:
+    """The options of cameras that were chosen, as arguments of a command."""
+    found = ["--renderer", options.renderer, "--world-ned", options.world_ned]
+    for name in ("scene", "scene_seed", "fov", "size", "ports"):
+        value = getattr(options, name)
+        if value is not None:
+            values = value if isinstance(value, list | tuple) else [value]
+            found += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return [*found, *(["--positive-range"] if options.positive_range else [])]
 
 
 def add_bags(parser: argparse.ArgumentParser) -> None:
@@ -147,15 +163,16 @@ def _reporter(
 ) -> ros.Reporter | None:
     from propwash import ros
 
-    if options.results is None:
+    if not (options.report or options.results):
         return None
     reporter = ros.Reporter.from_parameters(tree, remote_tf=external)
     if reporter is None:
         if scene is None:
             raise ValueError(
-                "--results: expected gates, from the parameters /uav/challenge_name and "
+                "--report: expected gates, from the parameters /uav/challenge_name and "
                 "/uav/gate_names, or of a scene; add --scene alphapilot"
             )
-        reporter = ros.Reporter.of_scene(scene, remote_tf=external)
-    reporter.file = options.results
+        reporter = ros.Reporter.of_scene(scene, Path("results.yaml"), external)
+    if options.results is not None:
+        reporter.file = options.results
     return reporter

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
     from propwash import ros
 
     if options.packages is not None:
-        for file in ros.write_packages(options.packages):
+        for file in ros.write_packages(options.packages, _ros_options.camera_arguments(options)):
             print(file)
         print(f"export ROS_PACKAGE_PATH={options.packages.resolve()}:$ROS_PACKAGE_PATH")
         return
@@ -198,8 +198,10 @@ class Session:
     def run(self, shell: Shell, name: str) -> None:
         """Runs a shell to its end."""
         _report(f"{name}: {self._what}, time is {'real' if self.real_time else '/clock'}")
+        # the published reporter ends with the race
+        alone = self.parts[0] if self._what == "none" and len(self.parts) == 1 else None
         try:
-            shell.run()
+            shell.run(lambda: getattr(alone, "finished", False))
         finally:
             self._skipped = shell.pacer.skipped
 
@@ -249,7 +251,7 @@ def make_node(
     return ros.Node(
         parts,
         vehicle=vehicle,
-        start=time.time_ns() if real_time else 0,
+        start=time.time_ns() if real_time or vehicle is None else 0,
         publish_clock=not real_time and vehicle is not None,
         clock_scale=scale,
         lock_step=options.lock_step,
