@@ -192,7 +192,11 @@ def test_the_command_renders_a_bag_without_ros(tmp_path: Path, capsys: Any) -> N
     with AnyReader([target]) as reader:
         counts = {c.topic: c.msgcount for c in reader.connections}
     assert counts["/uav/camera/left/image_rect_color"] == 29
-    assert main([*arguments, "--size", "32", "24"]) == 2  # the bag exists
+    assert main([*arguments, "--size", "32", "24"]) == 2
+    assert "does not exist" in capsys.readouterr().err
+    missing = ["ros", "--play", str(tmp_path / "no.bag"), "--record", str(tmp_path / "new.bag")]
+    assert main([*missing, "--renderer", "none"]) == 2
+    assert not (tmp_path / "new.bag").exists()
 
 
 # the reporter

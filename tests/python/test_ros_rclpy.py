@@ -301,6 +301,16 @@ def test_a_renderer_over_zeromq_returns_the_same_frames(ports: tuple[int, int]) 
             assert one.range_m == pytest.approx(two.range_m)
             for name, image in two.images.items():
                 assert np.array_equal(one.images[name], image)
+        published.submit(job(2 * 10**9))
+        deadline, frame = time.monotonic() + 60.0, None
+        while frame is None and time.monotonic() < deadline:
+            frame = published.poll()
+        assert frame is not None
+        assert frame.time_ns == 2 * 10**9
+        far = job(3 * 10**9)
+        far.cameras["left"] = ((np.inf, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+        published.submit(far)
+        assert len(published.faults()) == 1
     finally:
         published.close()
         inside.close()

@@ -165,7 +165,7 @@ def _reporter(
 
     if not (options.report or options.results):
         return None
-    reporter = ros.Reporter.from_parameters(tree, remote_tf=external)
+    reporter = ros.Reporter.from_parameters(tree, remote=external)
     if reporter is None:
         if scene is None:
             raise ValueError(

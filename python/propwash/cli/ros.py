@@ -130,7 +130,7 @@ def _run_ros1(options: argparse.Namespace) -> None:
             session.node,
             rospy,
             real_time=session.real_time,
-            recorder=session.recorder,
+            recorder=session.record(),
             report=_report,
         )
         try:
@@ -150,7 +150,7 @@ def _run_ros2(options: argparse.Namespace) -> None:
             rclpy,
             ros2_node,
             real_time=session.real_time,
-            recorder=session.recorder,
+            recorder=session.record(),
             report=_report,
         )
         try:
@@ -165,7 +165,7 @@ def _run_offline(options: argparse.Namespace) -> None:
     tree = ros.merged({"use_sim_time": True}, options.parameters)
     with Session(options, tree) as session, ros.Bag(options.play, session.node.subscribes) as bag:
         session.node.stamp = bag.start
-        ros.play(session.node, bag.messages(), session.recorder)
+        ros.play(session.node, bag.messages(), session.record())
 
 
 class Session:
@@ -186,14 +186,20 @@ class Session:
             options.start = (*start.position, start.yaw)
         try:
             self.node = make_node(options, tree, self.real_time, self.parts)
-            self.recorder: BagRecorder | None = None
-            if options.record is not None:
-                self.recorder = ros.BagRecorder(options.record, self.node.publishes)
         except BaseException:
             self._close_parts()
             raise
-        self._what = options.node
+        self._what, self._bag = options.node, options.record
+        self._recorder: BagRecorder | None = None
         self._skipped, self._start = 0.0, time.monotonic()
+
+    def record(self) -> BagRecorder | None:
+        """Creates the bag of --record; None without it."""
+        from propwash import ros
+
+        if self._bag is not None:
+            self._recorder = ros.BagRecorder(self._bag, self.node.publishes)
+        return self._recorder
 
     def run(self, shell: Shell, name: str) -> None:
         """Runs a shell to its end."""
@@ -209,9 +215,9 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.recorder is not None:
-            self.recorder.close()
-            _report(f"{self.recorder.count} messages in {self.recorder.path}")
+        if self._recorder is not None:
+            self._recorder.close()
+            _report(f"{self._recorder.count} messages in {self._recorder.path}")
         _report(summary(self.node, time.monotonic() - self._start, self._skipped))
         self._close_parts()
 

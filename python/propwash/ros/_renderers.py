@@ -104,7 +104,7 @@ class InProcess:
         """Renders a job in the calling thread."""
         try:
             return self._rendered(job)
-        except (ValueError, MemoryError) as error:
+        except (ValueError, ArithmeticError, MemoryError) as error:
             self._faults.append(str(error))
             return None
 
@@ -206,14 +206,17 @@ class Published:
 
     def submit(self, job: Job) -> None:
         """Sends a pose."""
-        self._client.submit(self._prepared(job), job.cameras, job.objects)
+        try:
+            self._client.submit(self._prepared(job), job.cameras, job.objects)
+        except ValueError as error:  # a pose or a name that has no form in the protocol
+            self._faults.append(str(error))
 
     def request(self, job: Job) -> Frame | None:
         """Sends a pose and waits for its frame; None after the time-out."""
         try:
             frame = self._client.request(self._prepared(job), job.cameras, job.objects)
             return self._restored(frame)
-        except RenderTimeoutError as error:
+        except (RenderTimeoutError, ValueError) as error:
             self._faults.append(str(error))
             return None
 

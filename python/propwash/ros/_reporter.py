@@ -81,7 +81,8 @@ class Reporter:
 
     goals: the gates in order. may_skip: whether a later gate counts before an earlier one, which is
     then missed. time_limit: s. period: ns, between examined positions, at least. body_frame: the
-    frame of the vehicle in /tf. remote_tf: whether its transforms come from another process.
+    frame of the vehicle in /tf. remote: whether the vehicle is in another
+    process.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Reporter:
         period: int = 0,
         file: Path | None = None,
         body_frame: str = BODY_FRAME,
-        remote_tf: bool = True,
+        remote: bool = True,
     ) -> None:
         self.file = file
         self.result = ""
@@ -104,9 +105,9 @@ class Reporter:
         """Gates reached or missed, by number, as in the published file."""
         self.publishes: dict[str, Topic] = {}
         self.subscribes: dict[str, tuple[Topic, Callback]] = {
-            "/uav/sensors/imu": (Topic("sensor_msgs/msg/Imu"), self.on_imu),
+            "/uav/sensors/imu": (Topic("sensor_msgs/msg/Imu", remote=remote), self.on_imu),
             "/uav/collision": (Topic("std_msgs/msg/Empty"), self.on_collision),
-            "/tf": (Topic("tf2_msgs/msg/TFMessage", queue=10000, remote=remote_tf), self.on_tf),
+            "/tf": (Topic("tf2_msgs/msg/TFMessage", queue=10000, remote=remote), self.on_tf),
         }
         self._goals, self._may_skip, self._time_limit = list(goals), may_skip, time_limit
         self._period = period
@@ -118,7 +119,7 @@ class Reporter:
         self._last_time = 0.0
 
     @staticmethod
-    def from_parameters(tree: Tree, remote_tf: bool = True) -> Reporter | None:
+    def from_parameters(tree: Tree, remote: bool = True) -> Reporter | None:
         """The published reporter; None without /uav/challenge_name.
 
         Raises ParameterError for missing or invalid parameters.
@@ -135,13 +136,13 @@ class Reporter:
         inflation = number(tree, "/uav/inflation", 0.1)
         goals = [Box(name, _corners(tree, name), inflation, tolerance) for name in names]
         file = Path(str(get(tree, "/uav/results_location", "results.yaml")))
-        return Reporter(goals, may_skip=True, time_limit=limit, file=file, remote_tf=remote_tf)
+        return Reporter(goals, may_skip=True, time_limit=limit, file=file, remote=remote)
 
     @staticmethod
-    def of_scene(scene: Scene, file: Path | None = None, remote_tf: bool = True) -> Reporter:
+    def of_scene(scene: Scene, file: Path | None = None, remote: bool = True) -> Reporter:
         """A reporter of the race through the gates of a scene, by the rules of propwash.race."""
         goals = [Opening(gate) for gate in race.course_gates(scene)]
-        return Reporter(goals, period=PERIOD_NS, file=file, remote_tf=remote_tf)
+        return Reporter(goals, period=PERIOD_NS, file=file, remote=remote)
 
     @property
     def finished(self) -> bool:
