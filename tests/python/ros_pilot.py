@@ -28,7 +28,9 @@ class Pilot:
         self.waypoints = waypoints
         self.odometry: dict[int, Any] = {}
         self.changed = threading.Condition()
-        self.command = rospy.Publisher("/uav/input/rateThrust", RateThrust, queue_size=1)
+        self.command = rospy.Publisher(
+            "/uav/input/rateThrust", RateThrust, queue_size=1, latch=True, tcp_nodelay=True
+        )
         self.arm = rospy.Publisher("/uav/input/arm", Empty, queue_size=1, latch=True)
         rospy.Subscriber("/uav/odometry", Odometry, self.on_odometry)
         rospy.Subscriber("/uav/step", Header, self.on_request)
