@@ -18,7 +18,7 @@ from propwash._rotation import rotation
 from propwash.render import Frame, Landmarks
 from propwash.ros import _messages
 from propwash.ros._camera_settings import static_frames
-from propwash.ros._node import STEP_NS
+from propwash.ros._node import STEP_NS, InputError
 from propwash.ros._transforms import (
     FrameError,
     Pose,
@@ -376,6 +376,19 @@ def test_refused_transforms_are_counted_and_do_no_harm() -> None:
         node.post("/tf", motion(k * STEP_NS))
         node.step()
     assert renderer.jobs
+
+
+def test_a_frame_in_itself_is_refused(fake: Any) -> None:
+    bridge, renderer = fake
+    for child in ("world", "/world", ""):
+        with pytest.raises(InputError, match="invalid frame"):
+            bridge.on_tf(motion(1, TILTED, child))
+    flown(bridge, 40)
+    assert renderer.jobs
+    flown(ros.CameraBridge(replace(SMALL, world_frame="world"), renderer), 40)
+    # the axes of the world are taken as north-east-down
+    x, y, z = renderer.jobs[0].cameras["left"][0]
+    assert renderer.jobs[-1].cameras["left"][0] == pytest.approx((x, -y, -z))
 
 
 def test_a_missing_frame_is_counted() -> None:

@@ -148,7 +148,7 @@ def static_frames(settings: BridgeSettings) -> list[tuple[str, str, Pose]]:
         "down": from_angles((0.0, 0.0, 0.0), -_QUARTER, 0.0, math.pi),
     }
     body = settings.body_frame
-    found = [("world", settings.world_frame, world)]
+    found = [("world", settings.world_frame, world)] if settings.world_frame != "world" else []
     for camera in settings.cameras:
         mounts.setdefault(camera.frame or camera.name, ahead)
     for place, pose in mounts.items():

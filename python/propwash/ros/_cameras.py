@@ -103,7 +103,7 @@ class CameraBridge:
         """Stores static transforms."""
         refused = 0
         for each in message.transforms:
-            pose = _pose(each.transform)
+            pose = _pose(each)
             is_fixed = frame_name(each.child_frame_id) == frame_name(self.settings.world_frame)
             if pose is None:
                 refused += 1
@@ -115,7 +115,7 @@ class CameraBridge:
         """Stores transforms; requests an image if that of the body says that one is due."""
         refused, body = 0, None
         for each in message.transforms:
-            pose, stamp = _pose(each.transform), _messages.nanoseconds(each.header.stamp)
+            pose, stamp = _pose(each), _messages.nanoseconds(each.header.stamp)
             if pose is None:
                 refused += 1
                 continue
@@ -239,14 +239,17 @@ def _in_scene(pose: Pose, scale: float) -> Pose:
     return (scale * x, -scale * y, -scale * z), (w, i, -j, -k)
 
 
-def _pose(transform: Message) -> Pose | None:
-    p, q = transform.translation, transform.rotation
+def _pose(stamped: Message) -> Pose | None:
+    """The pose of a transform; None for one that tf2 ignores."""
+    if frame_name(stamped.child_frame_id) in ("", frame_name(stamped.header.frame_id)):
+        return None
+    p, q = stamped.transform.translation, stamped.transform.rotation
     return valid_pose((p.x, p.y, p.z), (q.w, q.x, q.y, q.z))
 
 
 def _refuse(count: int) -> None:
     if count:
-        raise InputError("transform with a value that is not finite or no unit quaternion")
+        raise InputError("transform with an invalid frame, position or quaternion")
 
 
 def _image(header: Message, image: Any) -> Message:
