@@ -163,9 +163,12 @@ def _run_offline(options: argparse.Namespace) -> None:
     from propwash import ros
 
     tree = ros.merged({"use_sim_time": True}, options.parameters)
-    with Session(options, tree) as session, ros.Bag(options.play, session.node.subscribes) as bag:
-        session.node.stamp = bag.start
-        ros.play(session.node, bag.messages(), session.record())
+    with Session(options, tree) as session:
+        node = session.node
+        topics = {name: topic for name, topic in node.subscribes.items() if topic.remote}
+        with ros.Bag(options.play, topics) as bag:
+            node.stamp = bag.start
+            ros.play(node, bag.messages(), session.record())
 
 
 class Session:
