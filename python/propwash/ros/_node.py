@@ -27,7 +27,7 @@ NOMINAL_FPS = 55.0
 CLOCK_SCALES = (0.01, 100.0)
 """Range of simulated seconds a second."""
 INBOX = 1000
-"""Received messages that wait for a step; further ones displace the oldest."""
+"""Received messages that wait for a step; further ones are refused."""
 
 
 class InputError(ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -80,7 +81,7 @@ def connect(name: str, remappings: Sequence[str] = (), host: str | None = None) 
 
 def _is_local(uri: str) -> bool:
     host = urlparse(uri).hostname or ""
-    return host in ("localhost", "::1", os.uname().nodename) or host.startswith("127.")
+    return host in ("localhost", "::1", socket.gethostname()) or host.startswith("127.")
 
 
 @cache
