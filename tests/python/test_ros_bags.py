@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("rosbags")
 
 import ros_helpers as helpers
+from helpers import code_blocks, run_in_order
 from propwash import race, ros
 from propwash.cli.main import main
 from propwash.ros import _messages
@@ -197,6 +198,16 @@ def test_the_command_renders_a_bag_without_ros(tmp_path: Path, capsys: Any) -> N
     missing = ["ros", "--play", str(tmp_path / "no.bag"), "--record", str(tmp_path / "new.bag")]
     assert main([*missing, "--renderer", "none"]) == 2
     assert not (tmp_path / "new.bag").exists()
+
+
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[2] / "docs" / "ros-cameras.md"
+    blocks = code_blocks(page, "python")
+    if not blocks:
+        pytest.skip("docs are missing")
+    monkeypatch.chdir(tmp_path)
+    run_in_order(blocks, page.name)
+    assert (tmp_path / "images.bag").stat().st_size > 0
 
 
 # the reporter
