@@ -1,6 +1,7 @@
 """Arms a vehicle in ROS 1 and lifts off, by body rates and thrust.
 
-In two other terminals: `roscore`, then `python -m propwash ros --sim-time --start 18.5 6.5 1 0`.
+In two other terminals: `roscore`, then
+`python -m propwash ros --sim-time --renderer none --start 18.5 6.5 1 0`.
 Needs `pip install "propwash[ros]"` and ROS 1. A program for FlightGoggles imports the class from
 `mav_msgs.msg`, and `rospy` without `import_rospy`.
 """

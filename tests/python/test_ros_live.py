@@ -103,7 +103,8 @@ def wait_for(condition: object, process: subprocess.Popen[str]) -> None:
 @contextmanager
 def node(environment: dict[str, str], *options: str) -> Iterator[subprocess.Popen[str]]:
     """The command `ros`, registered at the master."""
-    command = [sys.executable, "-m", "propwash", "ros", "--sim-time", *options]
+    cameras = [] if "--renderer" in options else ["--renderer", "none"]
+    command = [sys.executable, "-m", "propwash", "ros", "--sim-time", *cameras, *options]
     with started(command, environment) as process:
         wait_for(lambda: "/uav/odometry" in output(["rostopic", "list"], environment), process)
         yield process
@@ -131,11 +132,37 @@ def test_every_topic_can_be_echoed(environment: dict[str, str]) -> None:
     assert "refused messages: none" in text, text
 
 
+def test_every_topic_of_the_cameras_can_be_echoed(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    fields = {
+        "/uav/camera/left/image_rect_color/encoding": "bgr8",
+        "/uav/camera/left/camera_info": 'distortion_model: "plumb_bob"',
+        "/uav/sensors/downward_laser_rangefinder": "min_range: -20.0",
+        "/uav/camera/debug/fps": "data: ",
+        "/tf_static": 'child_frame_id: "world/ned"',
+    }
+    bag = tmp_path / "live.bag"
+    options = ["--renderer", "process", "--size", "32", "24", "--record", str(bag)]
+    with node(environment, *START, *options) as process:
+        for topic, field in fields.items():
+            assert field in output(["rostopic", "echo", "-n1", topic], environment)
+        assert "flightgoggles/IRMarkerArray" in output(
+            ["rostopic", "type", "/uav/camera/left/ir_beacons"], environment
+        )
+        text = summary(process)
+    assert "faults: none" in text, text
+    assert "sensor_msgs/Image" in output(["rosbag", "info", str(bag)], environment)
+
+
 CHECKSUMS = """
 from propwash import ros
 ros.import_rospy()
 import roslib.message
-node = ros.Node([], vehicle=ros.Uav(ros.uav_settings({})), lock_step=1, clock_scale=None)
+cameras = ros.CameraBridge(ros.BridgeSettings(width=8, height=8), ros.InProcess)
+parts, uav = [cameras], ros.Uav(ros.uav_settings({}))
+node = ros.Node(parts, vehicle=uav, lock_step=1, clock_scale=None)
+cameras.close()
 compared = 0
 for topic in [*node.publishes.values(), *node.subscribes.values()]:
     name = topic.kind.replace("/msg/", "/")

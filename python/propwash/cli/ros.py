@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from propwash._files import check_file
+from propwash.cli import _ros_options
 from propwash.cli._shared import check_range
 
 if TYPE_CHECKING:
-    from propwash.ros import Node
+    from propwash.ros import BagRecorder, CameraBridge, Node, Reporter, Shell
 
 STEPS_MAX = 960_000
 
@@ -19,7 +22,10 @@ STEPS_MAX = 960_000
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
     parser = commands.add_parser(
-        "ros", help="fly a vehicle in ROS 1, in place of the nodes of FlightGoggles (docs/ros.md)"
+        "ros", help="fly a vehicle in ROS, in place of the nodes of FlightGoggles (docs/ros.md)"
+    )
+    parser.add_argument(
+        "--ros2", action="store_true", help="connect to ROS 2 by rclpy, instead of ROS 1"
     )
     parser.add_argument(
         "--node",
@@ -53,6 +59,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="ADDRESS",
         help="by which other machines reach this one (default: this machine alone)",
     )
+    _ros_options.add_cameras(parser)
+    _ros_options.add_bags(parser)
     parser.add_argument(
         "--packages",
         type=Path,
@@ -87,11 +95,11 @@ def _add_time(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Runs the nodes until Ctrl-C or the end of ROS."""
+    """Runs the nodes until Ctrl-C or the end of ROS or of the bag."""
     from propwash import ros
 
     if options.packages is not None:
-        for file in ros.write_packages(options.packages):
+        for file in ros.write_packages(options.packages, _ros_options.camera_arguments(options)):
             print(file)
         print(f"export ROS_PACKAGE_PATH={options.packages.resolve()}:$ROS_PACKAGE_PATH")
         return
@@ -100,26 +108,137 @@ def run(options: argparse.Namespace) -> None:
     for text in options.remapping:
         if ":=" not in text:
             raise ValueError(f"expected options and NAME:=VALUE, got {text!r:.100}")
+    if options.results is not None:
+        check_file(options.results)
+    if options.play is not None:
+        _run_offline(options)
+    elif options.ros2:
+        _run_ros2(options)
+    else:
+        _run_ros1(options)
+
+
+def _run_ros1(options: argparse.Namespace) -> None:
+    from propwash import ros
+
     rospy = ros.connect("propwash", options.remapping, options.host)
     if options.sim_time:
         rospy.set_param("/use_sim_time", True)
     tree = ros.merged(rospy.get_param("/"), options.parameters)
-    node, real_time = make_node(options, tree)
-    shell = ros.RospyShell(node, rospy, real_time=real_time, report=_report)
-    start = time.monotonic()
-    _report(f"{rospy.get_name()}: {options.node}, time is {'real' if real_time else '/clock'}")
-    try:
-        shell.run()
-    finally:
-        rospy.signal_shutdown("done")
-        _report(summary(node, time.monotonic() - start, shell.pacer.skipped))
+    with Session(options, tree) as session:
+        shell = ros.RospyShell(
+            session.node,
+            rospy,
+            real_time=session.real_time,
+            recorder=session.record(),
+            report=_report,
+        )
+        try:
+            session.run(shell, rospy.get_name())
+        finally:
+            rospy.signal_shutdown("done")
 
 
-def make_node(options: argparse.Namespace, tree: dict[str, Any]) -> tuple[Node, bool]:
-    """The node of the options and parameters, and whether its time stamps are real time."""
+def _run_ros2(options: argparse.Namespace) -> None:
     from propwash import ros
 
-    real_time = not ros.flag(tree, "/use_sim_time", False)
+    tree = ros.merged({"use_sim_time": options.sim_time}, options.parameters)
+    rclpy, ros2_node = ros.connect_ros2("propwash", options.remapping, options.host)
+    with Session(options, tree) as session:
+        shell = ros.RclpyShell(
+            session.node,
+            rclpy,
+            ros2_node,
+            real_time=session.real_time,
+            recorder=session.record(),
+            report=_report,
+        )
+        try:
+            session.run(shell, ros2_node.get_fully_qualified_name())
+        finally:
+            shell.close()
+
+
+def _run_offline(options: argparse.Namespace) -> None:
+    from propwash import ros
+
+    tree = ros.merged({"use_sim_time": True}, options.parameters)
+    with Session(options, tree) as session:
+        node = session.node
+        topics = {name: topic for name, topic in node.subscribes.items() if topic.remote}
+        with ros.Bag(options.play, topics) as bag:
+            node.stamp = bag.start
+            ros.play(node, bag.messages(), session.record())
+
+
+class Session:
+    """The node of the options and parameters, with its cameras, its race and its recording.
+
+    A context manager; its end is reported.
+    """
+
+    def __init__(self, options: argparse.Namespace, tree: dict[str, Any]) -> None:
+        from propwash import ros
+
+        self.real_time = not ros.flag(tree, "/use_sim_time", False)
+        scene = _ros_options.scene_of(options, tree)
+        self.parts = _ros_options.make_parts(options, tree, scene, _report)
+        start = None if scene is None else scene.start
+        known = ros.get(tree, f"/uav/{ros.UAV}/init_pose") is not None
+        if options.start is None and start is not None and not known:
+            options.start = (*start.position, start.yaw)
+        try:
+            self.node = make_node(options, tree, self.real_time, self.parts)
+        except BaseException:
+            self._close_parts()
+            raise
+        self._what, self._bag = options.node, options.record
+        self._recorder: BagRecorder | None = None
+        self._skipped, self._start = 0.0, time.monotonic()
+
+    def record(self) -> BagRecorder | None:
+        """Creates the bag of --record; None without it."""
+        from propwash import ros
+
+        if self._bag is not None:
+            self._recorder = ros.BagRecorder(self._bag, self.node.publishes)
+        return self._recorder
+
+    def run(self, shell: Shell, name: str) -> None:
+        """Runs a shell to its end."""
+        _report(f"{name}: {self._what}, time is {'real' if self.real_time else '/clock'}")
+        # the published reporter ends with the race
+        alone = self.parts[0] if self._what == "none" and len(self.parts) == 1 else None
+        try:
+            shell.run(lambda: getattr(alone, "finished", False))
+        finally:
+            self._skipped = shell.pacer.skipped
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._recorder is not None:
+            self._recorder.close()
+            _report(f"{self._recorder.count} messages in {self._recorder.path}")
+        _report(summary(self.node, time.monotonic() - self._start, self._skipped))
+        self._close_parts()
+
+    def _close_parts(self) -> None:
+        for part in self.parts:
+            part.close()
+            _report(part.report())
+
+
+def make_node(
+    options: argparse.Namespace,
+    tree: dict[str, Any],
+    real_time: bool,
+    parts: Sequence[CameraBridge | Reporter],
+) -> Node:
+    """The node of the options and parameters."""
+    from propwash import ros
+
     notes: list[str] = []
     vehicle: ros.Uav | ros.Car | None = None
     noise = {"seed": options.seed, "noise": not options.no_noise}
@@ -138,16 +257,15 @@ def make_node(options: argparse.Namespace, tree: dict[str, Any]) -> tuple[Node, 
         scale = 1.0
     elif scale is None and vehicle is not None:
         scale = vehicle.settings.clock_scale
-    node = ros.Node(
-        [],
+    return ros.Node(
+        parts,
         vehicle=vehicle,
-        start=time.time_ns() if real_time else 0,
+        start=time.time_ns() if real_time or vehicle is None else 0,
         publish_clock=not real_time and vehicle is not None,
         clock_scale=scale,
         lock_step=options.lock_step,
         report=_report,
     )
-    return node, real_time
 
 
 def summary(node: Node, elapsed: float, skipped: float) -> str:

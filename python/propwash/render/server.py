@@ -52,6 +52,13 @@ class Stage:
     gates: bool = True
     """Whether the gates of the scene are drawn."""
 
+    def load(self, seed: int | None = None) -> Scene:
+        """The scene. seed: see Scene.load."""
+        scene = Scene.load(self.scene, seed=seed)
+        if self.gates:
+            return scene
+        return Scene([item for item in scene.items if item.category != "gate"])
+
 
 STAGES: dict[str, Stage] = {
     "": Stage("alphapilot"),
@@ -116,7 +123,7 @@ class Server:
         self._look = look
         self._fixed = scene
         if isinstance(scene, str) and scene in STAGES:
-            self._fixed = self._loaded(STAGES[scene])
+            self._fixed = STAGES[scene].load(seed)
             if look == "auto":
                 self._look = STAGES[scene].look
         self._scene_name: str | None = None
@@ -269,17 +276,11 @@ class Server:
                 scene = self._fixed = Scene.load(scene, seed=self._seed)
         else:
             stage = self._stage(name)
-            scene = self._loaded(stage)
+            scene = stage.load(self._seed)
         look = self._look if self._look != "auto" else stage.look
         reference = Reference(scene, look, **self._options)
         self._scene_name = name
         return reference
-
-    def _loaded(self, stage: Stage) -> Scene:
-        scene = Scene.load(stage.scene, seed=self._seed)
-        if stage.gates:
-            return scene
-        return Scene([item for item in scene.items if item.category != "gate"])
 
     def _stage(self, name: str) -> Stage:
         known = STAGES.get(name)

@@ -1,11 +1,15 @@
 """The ROS nodes of FlightGoggles: topics, parameters and special cases, with or without ROS.
 
 The logic of each node is a class without middleware, `Uav` or `Car`; `Node` runs several of them on
-one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does.
+one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does, `RclpyShell` to
+ROS 2, and `play` runs it over a bag without ROS. `CameraBridge` and `Reporter` are further parts.
 """
 
 from __future__ import annotations
 
+from propwash.ros._bags import BagRecorder
+from propwash.ros._camera_settings import WORLD_FRAMES, BridgeSettings, CameraSettings
+from propwash.ros._cameras import CameraBridge
 from propwash.ros._car import Car
 from propwash.ros._messages import (
     Message,
@@ -17,8 +21,10 @@ from propwash.ros._messages import (
     typestore,
 )
 from propwash.ros._node import CLOCK_SCALES, InputError, Node, Outputs, Part
+from propwash.ros._offline import Bag, play
 from propwash.ros._packages import write_packages
 from propwash.ros._parameters import (
+    UAV,
     CarSettings,
     UavSettings,
     car_settings,
@@ -30,20 +36,36 @@ from propwash.ros._parameters import (
     started,
     uav_settings,
 )
+from propwash.ros._rclpy import RclpyShell, connect_ros2
+from propwash.ros._renderers import InProcess, Job, Published, Renderer, stage_of
+from propwash.ros._reporter import Reporter
 from propwash.ros._rospy import RospyShell, connect, import_rospy, message_class
 from propwash.ros._shell import Recorder, Shell
 from propwash.ros._uav import Uav
 
 __all__ = [
     "CLOCK_SCALES",
+    "UAV",
+    "WORLD_FRAMES",
+    "Bag",
+    "BagRecorder",
+    "BridgeSettings",
+    "CameraBridge",
+    "CameraSettings",
     "Car",
     "CarSettings",
+    "InProcess",
     "InputError",
+    "Job",
     "Message",
     "Node",
     "Outputs",
     "Part",
+    "Published",
+    "RclpyShell",
     "Recorder",
+    "Renderer",
+    "Reporter",
     "RospyShell",
     "Shell",
     "Topic",
@@ -51,6 +73,7 @@ __all__ = [
     "UavSettings",
     "car_settings",
     "connect",
+    "connect_ros2",
     "definition",
     "deserialized",
     "flag",
@@ -60,7 +83,9 @@ __all__ = [
     "message_class",
     "number",
     "numbers",
+    "play",
     "serialized",
+    "stage_of",
     "started",
     "type_of",
     "typestore",

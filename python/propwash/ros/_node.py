@@ -134,7 +134,8 @@ class Node:
             }
 
     def _subscribe(self, part: Part | None, name: str, topic: Topic, callback: Callback) -> None:
-        self.subscribes[name] = topic
+        if name not in self.subscribes or topic.remote:
+            self.subscribes[name] = topic
         self._callbacks.setdefault(name, []).append((part, callback))
 
     def on_fps(self, message: Message) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 PROGRAMS = {
-    "flightgoggles_uav_dynamics": ("node", ("--node", "uav")),
-    "flightgoggles_car_dynamics": ("node", ("--node", "car")),
+    "flightgoggles_uav_dynamics": ("node", ("--node", "uav", "--renderer", "none")),
+    "flightgoggles_car_dynamics": ("node", ("--node", "car", "--renderer", "none")),
+    "flightgoggles_ros_bridge": ("ROSClient", ("--node", "none")),
+    "flightgoggles_reporter": ("reporter.py", ("--node", "none", "--renderer", "none", "--report")),
 }
 """Packages of FlightGoggles: the name of their program, and the options of `python -m propwash ros`
 that take its place."""
@@ -30,10 +33,11 @@ sys.exit(main(["ros", *{options!r}, *sys.argv[1:]]))
 """
 
 
-def write_packages(folder: Path) -> list[Path]:
+def write_packages(folder: Path, cameras: Sequence[str] = ()) -> list[Path]:
     """Writes the packages into `folder`, for ROS_PACKAGE_PATH; returns their programs.
 
-    Raises FileExistsError for a package that this function did not write.
+    cameras: further options of the camera bridge, such as --renderer zeromq. Raises FileExistsError
+    for a package that this function did not write.
     """
     programs = []
     for name, (program, options) in PROGRAMS.items():
@@ -45,6 +49,8 @@ def write_packages(folder: Path) -> list[Path]:
             )
         manifest.parent.mkdir(parents=True, exist_ok=True)
         manifest.write_text(text, encoding="utf-8")
+        if name == "flightgoggles_ros_bridge":
+            options = (*options, *cameras)
         file = manifest.parent / program
         file.write_text(_PROGRAM.format(python=sys.executable, options=options), encoding="utf-8")
         file.chmod(0o755)
