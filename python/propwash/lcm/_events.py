@@ -50,11 +50,13 @@ def read_events(path: str | PathLike[str]) -> Iterator[Event]:
             sync, _, utime, *lengths = _HEADER.unpack(header.ljust(_HEADER.size, b"\0"))
             if sync != _SYNC or min(lengths) < 0:
                 raise ValueError(
-                    f"{file}: expected an event of LCM at byte {at}, got {header[:4].hex(' ')}; cut "
+                    f"{file}: expected an event of LCM at byte {at}, got {header[:4].hex()}; cut "
                     "the log there"
                 )
             if len(header) < _HEADER.size or stream.tell() + sum(lengths) > size:
-                warnings.warn(f"{file}: the last event, at byte {at}, is not complete", stacklevel=2)
+                warnings.warn(
+                    f"{file}: the last event, at byte {at}, is not complete", stacklevel=2
+                )
                 return
             name, data = (stream.read(length) for length in lengths)
             yield Event(utime, name.decode("utf-8", "replace"), data)

@@ -191,7 +191,7 @@ class Simulation:
 
     # the values of each channel; None: nothing to publish
 
-    def _imuRaw(self) -> Values | None:  # noqa: N802
+    def _imuRaw(self) -> Values | None:
         if not self._count:
             return None
         mean = self._readings / self._count
@@ -200,14 +200,14 @@ class Simulation:
         gyro, accel = frames.flu_to_frd(mean.reshape(2, 3)).tolist()
         return {"utime": utime, "gyro": gyro, "accel": accel}
 
-    def _poseMoCap(self) -> Values:  # noqa: N802
+    def _poseMoCap(self) -> Values:
         return {
             "utime": self.utime,
             "position": frames.enu_to_ned(self._uav.position).tolist(),
             "orient": frames.quaternion_enu_flu_to_ned_frd(self._uav.attitude).tolist(),
         }
 
-    def _poseRef(self) -> Values | None:  # noqa: N802
+    def _poseRef(self) -> Values | None:
         if self._reference is None:
             return None
         row = self._reference[min(self._ticks, len(self._reference) - 1)]
@@ -215,14 +215,12 @@ class Simulation:
         position = frames.enu_to_ned(row.position).tolist()
         return {"utime": self.utime, "position": position, "orientEuler": [0.0, 0.0, yaw]}
 
-    def _rpmFeedback(self) -> Values:  # noqa: N802
+    def _rpmFeedback(self) -> Values:
         rpms = (_RPM * self._uav.rotor_speeds).tolist()
         count = len(rpms)
-        return {
-            "utime": self.utime, "num": count, "sample_us": [self.utime] * count, "rpms": rpms
-        }
+        return {"utime": self.utime, "num": count, "sample_us": [self.utime] * count, "rpms": rpms}
 
-    def _motorsPwms(self) -> Values:  # noqa: N802
+    def _motorsPwms(self) -> Values:
         """Duty cycles as pulses; that of a rotor speed as `logs` and `identify` define it."""
         command = self._uav.rotor_command if self._armed else np.zeros(self._uav.rotors)
         motor = self._uav.parameters.motor

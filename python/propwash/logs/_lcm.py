@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from propwash import lcm
-from propwash.logs._columns import WIDTHS, Columns, from_topics
+from propwash.logs._columns import Columns, from_topics
 from propwash.logs._flights import Flight
 from propwash.logs._rosbag import series_of
 
@@ -31,8 +31,8 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
         except lcm.Malformed as error:
             raise ValueError(
                 f"{path}, event {number}, channel {event.channel}: expected {kind.name} of "
-                f"propwash.lcm, got a message that is not valid: {error}; remove it, or convert the "
-                "log (docs/lcm.md)"
+                f"propwash.lcm, got an invalid message: {error}; remove it, or convert the log "
+                "(docs/lcm.md)"
             ) from None
         times, rows = messages.setdefault(event.channel, ([], []))
         times.append(1e-6 * values["utime"])
@@ -40,7 +40,6 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     kinds = {channel: _TYPES[channel] for channel in messages}
     if columns is None:
         columns = _known(path, messages, others)
-    names = [name for key in WIDTHS for name in getattr(columns, key)]
     return from_topics(path, columns, series_of(messages, {**others, **kinds}), piece)
 
 
