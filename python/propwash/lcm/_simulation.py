@@ -14,6 +14,7 @@ from propwash._bridge import Refused
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.lcm._types import Malformed, Values, message_types
 from propwash.trajectories import Reference
+from propwash.vehicle.commands import Command
 from propwash.vehicle.multicopter import Multicopter
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -84,6 +85,7 @@ class Simulation:
         self._start = (_checks.shaped("position", position, (3,)), attitude)
         self.refused = Refused() if refused is None else refused
         self._ticks = 0
+        self._command: Command
         self.lock_step = lock_step
         self.asked: int | None = None
         """us, the time until which a message on `step` asked to simulate; None: answered."""
@@ -165,7 +167,7 @@ class Simulation:
             _require_moderate(values["speeds"])
             self._command = RotorSpeeds(values["speeds"])
 
-    def _next_command(self) -> object:
+    def _next_command(self) -> Command:
         if self._reference is None:
             return self._command
         row = min(self._ticks, len(self._reference) - 1)
@@ -180,7 +182,7 @@ class Simulation:
             position=position, attitude=attitude, rotor_speeds=None if flies else stopped
         )
         self._armed = flies
-        self._command: RateThrust | RotorSpeeds = RotorSpeeds(stopped)
+        self._command = RotorSpeeds(stopped)
         self._readings, self._count = np.zeros(6), 0
 
     def _stamp(self, ticks: float) -> int:
