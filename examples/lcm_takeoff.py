@@ -7,12 +7,17 @@ pip install "propwash[lcm]"
 
     python -m propwash lcm --start 0 0 0 90 --lock-step &
     python examples/lcm_takeoff.py --lock-step       # as fast as both programs can
+
+With --simulate it starts the simulation itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import lcm
@@ -88,16 +93,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--height", type=float, default=1.5, help="m (default: %(default)s)")
     parser.add_argument("--duration", type=float, default=5.0, help="s, simulated (default: 5)")
     parser.add_argument("--lock-step", action="store_true", help="the simulation has --lock-step")
+    parser.add_argument("--simulate", action="store_true", help="start the simulation")
     options = parser.parse_args(arguments)
-    link = lcm.LCM(options.url)
-    hover = Hover(link, options.height)
+    with ExitStack() as stack:
+        if options.simulate:
+            stack.callback(started(options.url, options.lock_step).terminate)
+        fly(options.url, options.height, options.duration, options.lock_step)
+
+
+def started(url: str, in_lock_step: bool) -> subprocess.Popen[str]:
+    """Starts the simulation, and returns when it waits for commands."""
+    command = [
+        sys.executable,
+        "-m",
+        "propwash",
+        "lcm",
+        "--url",
+        url,
+        "--start",
+        *["0", "0", "0", "90"],
+    ]
+    command += ["--lock-step"] if in_lock_step else []
+    simulation = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    if simulation.stdout is None or not simulation.stdout.readline():
+        raise SystemExit("the simulation did not start")
+    return simulation
+
+
+def fly(url: str, height: float, duration: float, in_lock_step: bool) -> None:
+    """Arms, takes off and hovers for a simulated time [s]."""
+    link = lcm.LCM(url)
+    hover = Hover(link, height)
     link.subscribe("poseMoCap", hover.on_pose).set_queue_capacity(1000)
     hover.send("time_t", "reset", utime=0)
     hover.send("time_t", "arm", utime=0)
-    if options.lock_step:
-        lock_step(link, hover, options.duration)
+    if in_lock_step:
+        lock_step(link, hover, duration)
     else:
-        wait(link, lambda: len(hover.heights) >= 360 * options.duration, 5.0)
+        wait(link, lambda: len(hover.heights) >= 360 * duration, 5.0)
     if not hover.heights:
         raise SystemExit("no poses received: start `python -m propwash lcm` first (docs/lcm.md)")
     print(f"{len(hover.heights)} poses, height at the end {hover.heights[-1]:.2f} m")

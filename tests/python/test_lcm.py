@@ -28,8 +28,11 @@ ALL = {**PUBLISHED, **COMMANDS, lcm.CLOCK: "time_t"}
 
 def sample(name: str, rng: random.Random) -> dict[str, Any]:
     """Values of a message with three rotors."""
-    numbers = lambda count: [rng.uniform(-9.0, 9.0) for _ in range(count)]  # noqa: E731
-    return {
+
+    def numbers(count: int) -> list[float]:
+        return [rng.uniform(-9.0, 9.0) for _ in range(count)]
+
+    samples: dict[str, dict[str, Any]] = {
         "imuRaw_t": {"utime": rng.getrandbits(62), "gyro": numbers(3), "accel": numbers(3)},
         "state_t": {"utime": 1, "position": numbers(3), "orient": numbers(4)},
         "poseRef_t": {"utime": -5, "position": numbers(3), "orientEuler": numbers(3)},
@@ -38,7 +41,8 @@ def sample(name: str, rng: random.Random) -> dict[str, Any]:
         "rateThrust_t": {"utime": 9, "rates": numbers(3), "thrust": 9.0},
         "rotorSpeeds_t": {"utime": 10, "num": 3, "speeds": numbers(3)},
         "time_t": {"utime": 11},
-    }[name]
+    }
+    return samples[name]
 
 
 def message(channel: str, **values: Any) -> tuple[str, bytes]:

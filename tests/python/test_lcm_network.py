@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lcm_helpers import multicast
 from propwash import lcm, logs
 from propwash.__main__ import main
 from propwash.lcm import message_types
@@ -198,20 +198,6 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
     ]
     assert len(utimes) == 1801
     assert np.all(np.diff(utimes) > 0)
-
-
-def multicast() -> str:
-    """A network of UDP multicast on this machine alone; skips the test where there is none."""
-    library = pytest.importorskip("lcm")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"udpm://239.255.76.67:{port}?ttl=0"
-    try:
-        library.LCM(url).publish("probe", b"")
-    except (RuntimeError, OSError):
-        pytest.skip("UDP multicast is not available")
-    return url
 
 
 # The command

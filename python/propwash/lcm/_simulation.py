@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +14,12 @@ from propwash import _checks, frames
 from propwash._bridge import Refused
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.lcm._types import Malformed, Values, message_types
-from propwash.trajectories import Reference
 from propwash.vehicle.commands import Command
 from propwash.vehicle.multicopter import Multicopter
 from propwash.vehicle.parameters import VehicleParameters
+
+if TYPE_CHECKING:
+    from propwash.trajectories import Reference
 
 Array = NDArray[np.float64]
 
