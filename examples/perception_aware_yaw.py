@@ -35,6 +35,7 @@ MAX_SPEED = 10.0  # m/s, that the vehicle keeps in these rooms
 DT, INTERVAL = 1.0 / 960.0, 4
 VEHICLE = "blackbird"
 # waypoints; centre and radius of the sphere with landmarks
+IMAGES = (".png", ".pdf", ".svg", ".jpg")
 SCENES = {
     "room": (
         [(-3, -3, 1.2), (3, -2.5, 1.8), (3, 2.5, 1.2), (-2.5, 3, 2), (-2.5, -2, 1.5), (3, 0, 1)],
@@ -106,7 +107,7 @@ def followed(before: Image, after: Image, corners: NDArray[np.float32]) -> NDArr
 
 
 def estimated(scene: pw.Scene, path: Path, seeds: int) -> tuple[float, ...]:
-    """Position errors [m rms] of flights on the estimate of visual-inertial odometry."""
+    """Position errors [m rms] of flights on the estimate of odometry; nan: it ended early."""
     from vio import fly as fly_on_estimate
 
     flights = [fly_on_estimate(scene, path, seed) for seed in range(seeds)]
@@ -204,6 +205,16 @@ def check(arguments: argparse.Namespace) -> None:
         raise ValueError("gtsam not found; pip install 'propwash[vio]'")
     if arguments.plot and not File(arguments.plot).resolve().parent.is_dir():
         raise ValueError(f"plot = {arguments.plot}: expected a file in an existing folder")
+    if arguments.plot and File(arguments.plot).suffix.lower() not in IMAGES:
+        raise ValueError(f"plot = {arguments.plot}: expected a name that ends in {IMAGES[0]}")
+
+
+def mean_error(errors: tuple[float, ...]) -> str:
+    """The mean [m] of the flights that reached the end, and how many did not."""
+    reached = [error for error in errors if np.isfinite(error)]
+    lost = len(errors) - len(reached)
+    mean = f"{np.mean(reached):12.3f}" if reached else f"{'-':>12}"
+    return mean + (f"  ({lost} of {len(errors)} ended early)" if lost else "")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -216,7 +227,7 @@ def run(arguments: argparse.Namespace) -> None:
     for speed in arguments.speeds:
         rows.append(compare(arguments.scene, speed, arguments.vio))
         for label, result in rows[-1].items():
-            errors = f"  {np.mean(result.errors):12.3f}" if arguments.vio else ""
+            errors = f"  {mean_error(result.errors)}" if arguments.vio else ""
             mean, minimum = result.tracked.mean(), result.tracked.min()
             print(f"{speed:5.1f} m/s  {label:16} {mean:14.1f} {minimum:8.0f}{errors}", flush=True)
     if arguments.plot:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vio.report import Case, Results, Row
 
 WINDOW = "window"
+IMAGES = (".png", ".pdf", ".svg", ".jpg")
 FOVS, RATES, SIZES = (50.0, 70.0, 90.0), (10.0, 20.0, 30.0), ((200, 150), (400, 300), (640, 480))
 
 
@@ -81,6 +82,8 @@ def run(arguments: argparse.Namespace) -> None:
         file = getattr(arguments, name)
         if file is not None and not file.resolve().parent.is_dir():
             raise ValueError(f"{name} = {file}: expected a file in an existing folder")
+    if arguments.plot is not None and arguments.plot.suffix.lower() not in IMAGES:
+        raise ValueError(f"plot = {arguments.plot}: expected a name that ends in {IMAGES[0]}")
     width, height = size_of(arguments.size)
     rig = Rig(width, height, arguments.fov, arguments.rate, arguments.baseline)
     results = Results(arguments.results)

@@ -7,11 +7,11 @@ import time as clock
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
-import msgspec
 import numpy as np
 import propwash as pw
 from propwash.render import Offscreen
 from propwash.trajectories import Controller, Path
+from scipy.spatial.transform import Rotation
 
 from vio.rig import Array, Rig, VioError
 from vio.smoother import Smoother, Tuning
@@ -185,7 +185,7 @@ class _Loop:
 
     def _touches(self) -> bool:
         attitude = self._uav.attitude
-        points = self._uav.position + self._hull @ _rotation(attitude).T
+        points = self._uav.position + Rotation.from_quat(np.roll(attitude, -1)).apply(self._hull)
         attitudes = np.broadcast_to(attitude, (len(points), 4))
         return bool(np.any(self._contact.measure(points, attitudes).collision))
 
@@ -228,26 +228,14 @@ class _Loop:
 def _placed(path: Path, seed: int, options: Options) -> tuple[pw.Multicopter, pw.MotionEstimate]:
     """The vehicle at rest at the start of a path, and that state."""
     parameters = pw.vehicles.load(options.vehicle)
-    imu = msgspec.structs.replace(
-        parameters.imu,
+    imu = parameters.imu.replace(
         accelerometer_bias_initial=options.accelerometer_bias,
         gyroscope_bias_initial=options.gyroscope_bias,
     )
-    uav = pw.Multicopter(msgspec.structs.replace(parameters, imu=imu), seed=seed)
+    uav = pw.Multicopter(parameters.replace(imu=imu), seed=seed)
     first = path.sample([0.0])
     yaw = float(first.yaw[0])
     attitude = np.array([math.cos(yaw / 2.0), 0.0, 0.0, math.sin(yaw / 2.0)])
     uav.reset(position=first.position[0], velocity=first.velocity[0], attitude=attitude)
     position = first.position[0] + np.array(options.start_error)
     return uav, pw.MotionEstimate(position, first.velocity[0], attitude)
-
-
-def _rotation(attitude: Array) -> Array:
-    w, x, y, z = attitude
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

@@ -119,7 +119,7 @@ def test_every_equation_is_mathml(site: Path) -> None:
         assert len(shown) == len(written), name
         assert all(text.strip() for text in shown), name
         tags = re.findall(r"\\tag\{([^}]+)\}", "\n".join(written))
-        assert tags == [t for text in shown for t in re.findall(r"\((O?\d+)\)$", text)], name
+        assert tags == [t for text in shown for t in re.findall(r"\(([A-Z]?\d+)\)$", text)], name
         total += len(shown)
     assert total > 500
 

@@ -121,6 +121,7 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         (["--speeds", "nan"], "error: speeds = nan m/s: expected 0.1 to 10; use 2 4 6"),
         (["--vio", "-1"], "error: vio = -1: expected a number of flights, 0 or more"),
         (["--plot", "no/x.png"], "error: plot = no/x.png: expected a file in an existing folder"),
+        (["--plot", "x.txt"], "error: plot = x.txt: expected a name that ends in .png"),
     ],
 )
 def test_wrong_arguments_are_reported_before_flights(

@@ -133,7 +133,7 @@ FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "crash": (lambda: _race_map.figure(crashed_race()), ["collision with ground", "5. Gate9"]),
     "race in space": (
         lambda: viz.trajectory_figure(flown_race().flight, scene=flown_race().scene),
-        ["1 flight, 18", "Gate10", "start", "end", "speed [m/s]"],
+        ["1 flight, ", "Gate10", "start", "end", "speed [m/s]"],
     ),
     "one": (lambda: viz.trajectory_figure(fleet(1)), ["1 flight", "x [m]", "y [m]", "z [m]"]),
     "few": (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from propwash import race
 from propwash.__main__ import main
 from propwash.race import _map as _race_map
-from propwash.race import _plan
+from propwash.race import _pilot, _plan
 from propwash.race._instruments import Instruments
 from propwash.world import Gate, Plane, Scene, Start
 
@@ -234,6 +234,84 @@ def test_the_speed_before_an_unknown_gate_leaves_time_to_correct() -> None:
     far = distance > 4.0
     assert (speed[far] < 1.15 * distance[far] / 1.5).all()
     assert path.duration > planner.plan(points).duration
+
+
+def test_a_plan_that_exceeds_the_limits_by_far_is_improved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Near full speed, a gate 0.8 s ahead turns out to be 3 m aside."""
+    points = np.array([[20.0 * k, 0.0, 3.0] for k in range(6)])
+    aside = points[3:].copy()
+    aside[0, 1] = 3.0
+
+    def excess() -> float:
+        planner = _plan.Planner(pw.vehicles.load("flightgoggles"))
+        path = planner.plan(points)
+        start = path.motion(path.point_times[3] - 0.8)
+        moved = planner.plan(aside, start=start, rounds=1)
+        return planner._excess(moved, np.zeros(1))[0]
+
+    usual = excess()
+    monkeypatch.setattr(_plan, "_ROUNDS_OF_EXCESS", 1)
+    of_one_round = excess()
+    assert of_one_round > _plan._MAX_EXCESS
+    assert usual < 0.9 * of_one_round
+
+
+def test_a_path_misses_a_moved_gate_by_the_product_with_aside() -> None:
+    """The straight path through the expected centre crosses the plane of the true gate there."""
+    generator = np.random.default_rng(4)
+    for yaw, angle in generator.uniform(-0.7, 0.7, (20, 2)):
+        axis, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
+        course = np.array([np.cos(yaw + angle), np.sin(yaw + angle)])
+        offset = generator.normal(size=2)
+        crossing = (offset @ axis) / (course @ axis) * course
+        miss = (crossing - offset) @ left
+        assert _pilot._aside(yaw, course) @ offset == pytest.approx(-miss)
+
+
+class Known(types.SimpleNamespace):
+    """In place of a filter: what it would estimate."""
+
+
+def grounded() -> race.SensorPilot:
+    """A pilot at the start of the course."""
+    maker = Kept()
+    race.fly(4, pilot=maker, time_limit=0.05)
+    return maker.pilot
+
+
+def test_errors_of_the_vehicle_count_unless_the_gate_shares_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pilot = grounded()
+    gates = len(pilot.filter.gates)
+    rows = [6, 7, *(15 + 3 * g + k for g in range(gates) for k in range(2))]
+    covariance = np.diag(np.full(15 + 3 * gates, 0.01**2))
+    covariance[[6, 7], [6, 7]] = 0.3**2
+    known = Known(gates=np.zeros((gates, 3)), covariance=covariance)
+    monkeypatch.setattr(pilot, "_filter", known)
+    is_narrow = pilot._tolerance < 3.0 * 0.3
+    assert is_narrow.any()
+    assert (pilot._uncertainty()[is_narrow] > 0.0).all()
+    shared = np.zeros_like(covariance)
+    for k in range(2):
+        shared[np.ix_(rows[k::2], rows[k::2])] = 0.3**2
+    known.covariance = shared + np.diag(np.full(len(covariance), 0.01**2))
+    assert (pilot._uncertainty() == 0.0).all()
+
+
+def test_a_path_is_kept_just_before_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vehicle is 0.5 m off; a path from there would be steep at the point."""
+    pilot = grounded()
+    at = float(pilot._path.point_times[1])
+    for before, is_kept in ((0.3, True), (1.2, False)):
+        motion = pilot._path.motion(at - before)
+        actual = motion.position[0] + [0.3, 0.0, -0.4]
+        state = Known(position=actual, velocity=motion.position[1])
+        monkeypatch.setattr(pilot, "_filter", Known(state=state))
+        start = motion.position[0] if is_kept else actual
+        assert pilot._anchored(motion).position[0] == pytest.approx(start)
 
 
 def test_custom_pilots_and_courses(tmp_path: object) -> None:

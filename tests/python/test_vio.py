@@ -182,6 +182,7 @@ def run(*arguments: str) -> int:
         (("--speed", "0"), "speed = 0 m/s: expected 0 to 100"),
         (("--results", "no/x.csv"), "results = no/x.csv: expected a file in an existing folder"),
         (("--plot", "no/x.png"), "plot = no/x.png: expected a file in an existing folder"),
+        (("--plot", "x.txt"), "plot = x.txt: expected a name that ends in .png"),
     ],
 )
 def test_wrong_input_is_reported(

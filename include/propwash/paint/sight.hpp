@@ -106,6 +106,7 @@ struct SurfaceColours {
   Integer<W> seam{};
 };
 
+/// The colours of the surfaces that the pixels of a hit show, with textures and patterns.
 template <class W>
 PROPWASH_FN SurfaceColours<W> surface_colours(const PinholeCamera& camera, const PaintedItem* items,
                                               std::uint32_t seed, const PixelHit<W>& hit,

@@ -102,7 +102,6 @@ def _size(text: str) -> tuple[int, int]:
 
 def _blackbird(options: argparse.Namespace) -> None:
     from propwash import datasets
-    from propwash.datasets._flight import check_duration
 
     check_folder(options.out)
     cameras = () if options.no_images else _cameras(options.cameras, datasets.BLACKBIRD_CAMERAS)
@@ -119,7 +118,7 @@ def _blackbird(options: argparse.Namespace) -> None:
     flights = [(options.trajectory, options.yaw, options.speed)]
     if options.all:
         flights = datasets.sequences()
-        check_duration(options.duration, max(speed for _, _, speed in flights))
+        datasets.check_duration(options.duration, max(speed for _, _, speed in flights))
     written = sum(dataset.is_written(options.out, *flight) for flight in flights)
     if options.all:
         print(f"{written} of {len(flights)} flights are in {options.out}", flush=True)

@@ -19,6 +19,7 @@ from propwash.datasets._catalogue import (
     waypoints,
 )
 from propwash.datasets._euroc import Euroc
+from propwash.datasets._flight import check_duration
 
 __all__ = [
     "BLACKBIRD_CAMERAS",
@@ -26,6 +27,7 @@ __all__ = [
     "Blackbird",
     "Euroc",
     "Yaw",
+    "check_duration",
     "closed_path",
     "sequences",
     "trajectory_names",

@@ -65,7 +65,10 @@ class Recording:
 
 
 def check_duration(duration: float, speed: float) -> float:
-    """The time [s] of the start, and of the stop, of a flight. Raises ValueError."""
+    """The time [s] of the start, and of the stop, of a flight at a maximum speed [m/s].
+
+    duration: s, of the whole flight. Raises ValueError if it is too short for them, or too long.
+    """
     ramp = max(2.0, speed / _RAMP_ACCELERATION)
     minimum = REST + 2.0 * ramp
     _checks.number(

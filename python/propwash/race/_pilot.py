@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -51,6 +52,13 @@ _MOVED = 0.03
 """m, change of a gate one second ahead from which the path is planned again."""
 _MAX_ERROR = 0.3
 """m, of the tracking, above which a plan starts at the estimated motion."""
+_REJOIN = 0.5
+"""s, before a point, in which plans start on the path in spite of such an error: a plan from the
+estimated motion would come to the point from the side."""
+_MAX_SLOPE = 1.0
+"""Of a path to the axis of a gate, in the estimate of how far it misses the gate."""
+_POSITION = slice(6, 8)
+"""Of the horizontal position in the covariance of the filter."""
 _HISTORY = 64
 """IMU readings that the filter keeps beyond the delay of the other sensors."""
 _MAX_RANGE = 20.0
@@ -80,6 +88,7 @@ class SensorPilot:
         self._route = route(briefing.position, gates, self._view.hover_elevation)
         self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
         points = self._route.points(gates)
+        self._courses = self._route.courses(gates)
         self._points = points
         """The points of the route for which the path was planned."""
         self._next = 1
@@ -190,9 +199,11 @@ class SensorPilot:
         estimate = self._filter.state
         if np.linalg.norm(motion.position[0] - estimate.position) < _MAX_ERROR:
             return motion
+        speed = float(np.linalg.norm(estimate.velocity))
+        if motion.ahead[0] < _REJOIN * max(speed, 1.0):
+            return motion
         position, curve = motion.position.copy(), motion.curve.copy()
         position[0], position[1] = estimate.position, estimate.velocity
-        speed = float(np.linalg.norm(estimate.velocity))
         curve[0] = estimate.position
         if speed > 1.0:
             curve[1] = np.linalg.norm(curve[1]) / speed * estimate.velocity
@@ -230,15 +241,19 @@ class SensorPilot:
         """(g,) m, by how much a gate may be further aside than a path through its centre allows."""
         gates, offsets = self._briefing.gates, self._filter.gates
         covariance = self._filter.covariance
+        of_position = covariance[_POSITION, _POSITION]
         first = len(covariance) - 3 * len(gates)
         sides = np.zeros(len(gates))
         for number, gate in enumerate(gates):
             xy = slice(first + 3 * number, first + 3 * number + 2)
-            block = covariance[xy, xy]
-            yaw = gate.yaw + offsets[number, 2]
-            left = np.array([-np.sin(yaw), np.cos(yaw)])
-            bound = abs(left) @ gate.perturbation[:2]
-            sides[number] = min(_SIGMAS * np.sqrt(max(left @ block @ left, 0.0)), bound)
+            aside = _aside(gate.yaw + offsets[number, 2], self._courses[number])
+            bound = float(abs(aside) @ gate.perturbation[:2])
+            of_gate = min(_SIGMAS * _deviation(aside, covariance[xy, xy]), bound)
+            # errors of the vehicle that it shares with the gate do not count
+            shared = covariance[_POSITION, xy]
+            relative = of_position + covariance[xy, xy] - shared - shared.T
+            of_both = of_gate + _SIGMAS * _deviation(aside, of_position)
+            sides[number] = min(_SIGMAS * _deviation(aside, relative), of_both)
         return np.where(sides > self._tolerance, sides, 0.0)
 
     def _approach(self) -> Array:
@@ -254,3 +269,15 @@ class SensorPilot:
         return self._view.directions(
             position, thrust_axis, default, poses[0][chosen], poses[1][chosen, :, 0]
         )
+
+
+def _aside(yaw: float, course: Array) -> Array:
+    """(2,), by whose product with the offset of a gate a path misses its centre to the side."""
+    axis, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
+    slope = float(course @ left) / max(float(course @ axis), 1e-3)
+    return np.asarray(left - np.clip(slope, -_MAX_SLOPE, _MAX_SLOPE) * axis)
+
+
+def _deviation(factors: Array, covariance: Array) -> float:
+    """The standard deviation of the product of factors with a random vector."""
+    return math.sqrt(max(float(factors @ covariance @ factors), 0.0))

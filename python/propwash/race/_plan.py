@@ -60,6 +60,9 @@ _MAX_FRACTION = 2.0
 """Of a limit; larger values count as this."""
 _EXCESS_WEIGHT = 20.0
 """Of the integral of the fractions above 1, against the duration, in the choice of a plan."""
+_MAX_EXCESS = 3.0
+"""s, of the weighted integral; a plan above it gets up to `_ROUNDS_OF_EXCESS` rounds."""
+_ROUNDS_OF_EXCESS = 4
 _MAX_ROUNDS = 16
 _PERIOD = 0.01
 """s, sampling period for checking limits."""
@@ -159,11 +162,9 @@ class Planner:
         heading: rad, constant until the path has about this direction; None: always along the
         path. start: the motion before the first point; None: at rest at the first point. horizon:
         m, length of the path; it ends at rest only at the last point. rounds: number of speed
-        profiles, of which the best is chosen. approach: (n,) s; the speed before a point is at most
-        the distance to it over this time.
+        profiles, of which the best is chosen; more follow if it exceeds the limits by far.
+        approach: (n,) s; the speed before a point is at most the distance to it over this time.
         """
-        from scipy.ndimage import maximum_filter1d
-
         curve, u, is_whole = self._curve(points, start, horizon)
         d1, d2 = curve(u, 1), curve(u, 2)
         ds_du = np.linalg.norm(d1, axis=1)
@@ -176,34 +177,35 @@ class Planner:
         if start is None:
             travelled = np.concatenate([[0.0], np.cumsum(steps)])
             slow = np.minimum(slow, 0.5 * _JERK * (6.0 * travelled / _JERK) ** (2.0 / 3.0))
+        last = 0.0 if is_whole else None
         best: tuple[float, RacePath, Array] | None = None
-        for _ in range(rounds):
-            speed = _speeds(
-                curvature,
-                steps,
-                np.minimum(caps, slow),
-                self._bound,
-                self._drag,
-                first,
-                0.0 if is_whole else None,
-            )
+        for count in range(1, max(rounds, _ROUNDS_OF_EXCESS) + 1):
+            allowed = np.minimum(caps, slow)
+            speed = _speeds(curvature, steps, allowed, self._bound, self._drag, first, last)
             time = np.concatenate([[0.0], np.cumsum(2.0 * steps / (speed[1:] + speed[:-1]))])
             path = self._path(curve, u, time, start, heading, is_whole)
-            reference = path.sample(period=_PERIOD)
-            fractions = np.max([*demands(reference, self._vehicle, self._limits).values()], axis=0)
-            excess = float(np.sum(np.clip(fractions, 1.0, _MAX_FRACTION) - 1.0)) * _PERIOD
-            rank = path.duration + _EXCESS_WEIGHT * excess
-            fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
-            factor = np.interp(time, reference.time, np.clip(fractions, 0.9, 1.35) ** -0.4)
+            excess, factor = self._excess(path, time)
             reduced = np.maximum(speed, 0.5) * factor
             caps = np.where(factor < 1.0, reduced, np.minimum(caps * factor, self._limits.speed))
-            if best is None or rank < best[0]:
-                best = (rank, path, caps)
-        if best is None:
-            raise ValueError(f"rounds: expected at least 1, got {rounds}")
+            if best is None or path.duration + excess < best[1].duration + best[0]:
+                best = (excess, path, caps)
+            if count >= rounds and best[0] <= _MAX_EXCESS:
+                break
+        assert best is not None
         _, path, caps = best
         self._remember(remaining, caps)
         return path
+
+    def _excess(self, path: RacePath, time: Array) -> tuple[float, Array]:
+        """By how much a path exceeds the limits [s], and factors on its speeds at the times."""
+        from scipy.ndimage import maximum_filter1d
+
+        reference = path.sample(period=_PERIOD)
+        fractions = np.max([*demands(reference, self._vehicle, self._limits).values()], axis=0)
+        excess = float(np.sum(np.clip(fractions, 1.0, _MAX_FRACTION) - 1.0)) * _PERIOD
+        fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
+        factor = np.interp(time, reference.time, np.clip(fractions, 0.9, 1.35) ** -0.4)
+        return _EXCESS_WEIGHT * excess, np.asarray(factor)
 
     def _curve(
         self, points: Array, start: Motion | None, horizon: float

@@ -59,6 +59,12 @@ class Route:
         rotated = np.einsum("nij,nj->ni", axes[self.gate], self.offset)
         return np.asarray(centres[self.gate] + rotated)
 
+    def courses(self, gates: Sequence[Gate]) -> Array:
+        """Unit directions (g, 2) from the point before each gate to the point after it."""
+        points, passages = self.points(gates)[:, :2], np.flatnonzero(self.is_passage)
+        chords = points[passages + 1] - points[passages - 1]
+        return np.asarray(chords / np.linalg.norm(chords, axis=1)[:, None])
+
 
 def route(start: ArrayLike, gates: Sequence[Gate], elevation: float = 0.0) -> Route:
     """Returns the points of a path from the start through the centres of all gates.

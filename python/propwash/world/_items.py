@@ -3,6 +3,7 @@
 # Annotations are read at run time (units, file format), so they are not postponed here.
 import math
 import operator
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from propwash import _rotation
 from propwash._checks import LEVEL, refusal
 from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3, vector3
 from propwash.world import _textures as textures
-from propwash.world._motion import Motion, motion_of
+from propwash.world._motion import Motion, motion_of, pose_at
 
 MarkerCorners = tuple[int, int, int, int]
 
@@ -238,3 +239,16 @@ class Start(ParameterSet, frozen=True, kw_only=True):
 KINDS: dict[str, type[Item]] = {
     kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Capsule, Gate, Mesh)
 }
+
+
+def poses_of(items: Iterable[Item], time: float) -> NDArray[np.float64]:
+    """(k, 7) poses of the bodies of the moving items at a time [s]."""
+    rows: list[NDArray[np.float64]] = []
+    found: dict[int, NDArray[np.float64]] = {}  # items of one body have the same motion
+    for item in items:
+        if item.motion is not None:
+            key = id(item.motion)
+            if key not in found:
+                found[key] = pose_at(item.motion, item.name, time)
+            rows.append(found[key])
+    return np.array(rows).reshape(-1, 7)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _checks, _core
 from propwash._checks import ParameterError, checked_parameters, refusal
 from propwash._rotation import about_z
-
-if TYPE_CHECKING:
-    from propwash.world._items import Item
 
 Array = NDArray[np.float64]
 
@@ -177,16 +174,3 @@ def pose_at(motion: Motion, name: str, time: float) -> Array:
             f"motion of {name!r} at {time:g} s: expected an attitude of norm 1, got {norm:.6g}"
         )
     return row
-
-
-def poses_of(items: Iterable[Item], time: float) -> Array:
-    """(k, 7) poses of the bodies of the moving items at a time [s]."""
-    rows: list[Array] = []
-    found: dict[int, Array] = {}  # items of one body have the same motion
-    for item in items:
-        if item.motion is not None:
-            key = id(item.motion)
-            if key not in found:
-                found[key] = pose_at(item.motion, item.name, time)
-            rows.append(found[key])
-    return np.array(rows).reshape(-1, 7)

@@ -16,8 +16,7 @@ from propwash._checks import ParameterError, nearest
 from propwash.fleet.threads import ThreadPool, pool_of
 from propwash.world import _files as _scene_files
 from propwash.world import _mesh_rays
-from propwash.world._items import Gate, Item, Marker, Start
-from propwash.world._motion import poses_of
+from propwash.world._items import Gate, Item, Marker, Start, poses_of
 from propwash.world._results import Collisions, Markers, RayHits, SphereHits
 
 Meshes = Literal["auto", "builtin", "embree"]
