@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from propwash import lcm
+from propwash import lcm, vehicles
 from propwash._rotation import rotation
 from propwash.lcm import COMMANDS, PUBLISHED, Simulation, message_types
 
@@ -161,6 +161,15 @@ def test_commands_that_cannot_be_executed_are_counted(
     command: tuple[str, bytes], reason: str
 ) -> None:
     assert quiet().fly(0.01, command).simulation.refused.counts == {reason: 1}
+
+
+def test_a_command_that_the_rotors_cannot_execute_is_counted() -> None:
+    """Two rotors have no yaw and roll: the vehicle falls, and the simulation goes on."""
+    vehicle = vehicles.load("blackbird")
+    simulation = Simulation(vehicle.replace(rotors=vehicle.rotors[:2]), noise=False)
+    Peer(simulation).fly(0.1, ARM, HOVER)
+    assert simulation.refused.counts == {"a command that the vehicle does not take": 1}
+    assert simulation.uav.position[2] < -0.01
 
 
 def test_fuzzed_messages_leave_the_simulation_alive() -> None:

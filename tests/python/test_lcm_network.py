@@ -86,7 +86,7 @@ def test_a_vehicle_is_identified(flown: Path) -> None:
     [
         (("imuRaw", b"12345678"), r"event 0, channel imuRaw: expected imuRaw_t .*another type"),
         (("imuRaw", b""), r"event 0, channel imuRaw: expected imuRaw_t .*wrong length"),
-        (("gyro", b""), r"expected a channel imuRaw, found gyro; pass a mapping"),
+        (("gyro", b""), r"expected a channel imuRaw, found gyro, arm; pass a mapping"),
     ],
 )
 def test_logs_of_other_programs_are_refused(
@@ -94,6 +94,7 @@ def test_logs_of_other_programs_are_refused(
 ) -> None:
     with lcm.EventWriter(tmp_path / "log") as log:
         log.write(0, *change)
+        log.write(0, "arm", b"invalid messages on other channels do not matter")
     with pytest.raises(ValueError, match=match):
         logs.read_log(tmp_path / "log")
 

@@ -46,7 +46,7 @@ class Run:
 
     clock_scale: simulated seconds per second of wall time; infinite: as fast as possible. recorder:
     records all messages, at the simulated time. commands: messages of a recorded log, which are
-    received at the same times.
+    received at the same times; those on `step` are left out.
     """
 
     simulation: Simulation
@@ -64,7 +64,9 @@ class Run:
     def run(self, duration: float = math.inf) -> None:
         """Simulates `duration` [s]."""
         simulation = self.simulation
-        self._commands = deque(each for each in self.commands if each.channel in COMMANDS)
+        self._commands = deque(
+            each for each in self.commands if each.channel in COMMANDS and each.channel != "step"
+        )
         self._publish(simulation.messages())
         pacer = None
         if math.isfinite(self.clock_scale) and not simulation.lock_step:

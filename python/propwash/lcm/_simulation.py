@@ -125,7 +125,7 @@ class Simulation:
         """Simulates one step; returns the messages, with their channels, that are due then."""
         self._ticks += 1
         if self._armed:
-            self._uav.step(self._next_command(), 1.0 / self._rate)
+            self._move()
             reading = self._uav.imu
             self._readings += np.concatenate([reading.angular_rate, reading.specific_force])
             self._count += 1
@@ -170,11 +170,21 @@ class Simulation:
             _require_moderate(values["speeds"])
             self._command = RotorSpeeds(values["speeds"])
 
-    def _next_command(self) -> Command:
-        if self._reference is None:
-            return self._command
-        row = min(self._ticks, len(self._reference) - 1)
-        return self._reference[row].command("indi")
+    def _move(self) -> None:
+        dt = 1.0 / self._rate
+        if self._reference is not None:
+            self._uav.step(self._reference_row().command("indi"), dt)
+            return
+        try:
+            self._uav.step(self._command, dt)
+        except ValueError as error:  # such as rates for rotors that cannot produce them
+            self.refused.add("a command that the vehicle does not take", str(error))
+            self._command = RotorSpeeds(np.zeros(self._uav.rotors))
+            self._uav.step(self._command, dt)
+
+    def _reference_row(self) -> Reference:
+        assert self._reference is not None
+        return self._reference[min(self._ticks, len(self._reference) - 1)]
 
     def _reset(self) -> None:
         """To the start, disarmed, without a command; with a path: at its start, in hover."""
@@ -215,7 +225,7 @@ class Simulation:
     def _poseRef(self) -> Values | None:
         if self._reference is None:
             return None
-        row = self._reference[min(self._ticks, len(self._reference) - 1)]
+        row = self._reference_row()
         yaw = math.remainder(0.5 * math.pi - float(row.yaw), 2.0 * math.pi)
         position = frames.enu_to_ned(row.position).tolist()
         return {"utime": self.utime, "position": position, "orientEuler": [0.0, 0.0, yaw]}
