@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -144,7 +147,7 @@ def test_a_played_log_repeats_the_flight_exactly(tmp_path: Path) -> None:
 
 def test_a_network_in_memory_passes_messages() -> None:
     pytest.importorskip("lcm")
-    network = lcm.Network("memq://")
+    network = lcm.connect("memq://")
     network.publish(*ARM)
     network.publish(*HOVER)
     run = lcm.Run(lcm.Simulation(rates={"imuRaw": 0}), network, float("inf"))
@@ -201,6 +204,34 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
     assert np.all(np.diff(utimes) > 0)
 
 
+def test_malformed_packets_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
+    """Truncated, mutated and random packets of UDP; valid commands among them are executed."""
+    url = multicast()
+    group, port = url[len("udpm://") :].partition("?")[0].split(":")
+    rng = random.Random(6)
+    simulation = lcm.Simulation()
+    link = lcm.connect(url, simulation.refused)
+    valid = struct.pack(">II", 0x4C433032, 1) + b"arm\0" + ARM[1]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        for number in range(1000):
+            packet = bytearray(valid[: rng.randrange(len(valid) + 1)])
+            if number % 3 == 0:
+                packet = bytearray(rng.randbytes(rng.randrange(60)))
+            if packet and rng.random() < 0.3:
+                packet[rng.randrange(len(packet))] = rng.getrandbits(8)
+            sender.sendto(packet, (group, int(port)))
+            assert link.receive(0.001) is None or packet[8:12] == b"arm\0"
+        while link.receive(0.1):
+            pass
+        sender.sendto(valid, (group, int(port)))
+        assert link.receive(1.0) == lcm.Event(0, *ARM)
+    link.close()
+    counts = simulation.refused.counts
+    assert {*counts} == {"a packet without a header", "no channel", "a packet that is not LCM's"}
+    assert min(counts.values()) > 50
+
+
 # The command
 
 
@@ -213,7 +244,11 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
         (["--offline", "--duration", "1", "--rate", "imu=5"], "rates: expected 'imuRaw'"),
         (["--offline", "--duration", "1", "--start", "0", "0", "nan", "0"], "position"),
         (["--offline", "--play", "missing"], "missing: expected an event log of LCM"),
-        (["--url", "udpm://1.2.3.4:1"], "LCM network 'udpm://1.2.3.4:1': .*When it does not work"),
+        (["--url", "tcpq://127.0.0.1:1"], "LCM network tcpq://127.0.0.1:1: .*When it does not"),
+        (["--url", "udpm://1.2.3.4:1"], "url: expected udpm://GROUP:PORT.*got 'udpm://1.2.3.4:1'"),
+        (["--url", "udpm://239.1.1.1:77777"], "url: expected udpm://GROUP:PORT"),
+        (["--url", "udpm://239.1.1.1:7?ttl=-1"], "url: expected udpm://GROUP:PORT"),
+        (["--url", "udpm://239.1.1.1:7?tll=1"], "url: expected udpm://GROUP:PORT"),
         (["--clock-scale", "0"], "--clock-scale: expected from 0.001 to 1000"),
         (["--offline", "--fly", "oval", "--duration", "5"], "duration: expected at least two"),
     ],
@@ -221,7 +256,7 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
 def test_invalid_options_are_refused(
     options: list[str], match: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if "--url" in options:
+    if "tcpq" in options[-1]:
         pytest.importorskip("lcm")
     assert main(["lcm", *options]) == 2
     assert re.search(match, capsys.readouterr().err)
@@ -231,7 +266,7 @@ def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "lcm", None)
-    assert main(["lcm", "--duration", "1"]) == 2
+    assert main(["lcm", "--duration", "1", "--url", "tcpq://"]) == 2
     assert 'pip install "propwash[lcm]"' in capsys.readouterr().err
 
 

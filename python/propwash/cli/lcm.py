@@ -83,8 +83,11 @@ def run(options: argparse.Namespace) -> None:
         seed=options.seed,
         refused=Refused(lambda text: print(f"lcm: {text}", file=sys.stderr, flush=True)),
     )
-    link: lcm.Link = lcm.Offline() if options.offline else lcm.Network(options.url)
+    link: lcm.Link = (
+        lcm.Offline() if options.offline else lcm.connect(options.url, simulation.refused)
+    )
     with ExitStack() as stack:
+        stack.callback(link.close)
         recorder = None
         if options.record is not None:
             recorder = stack.enter_context(lcm.EventWriter(options.record))

@@ -1,16 +1,16 @@
 """LCM: a simulated vehicle for programs that communicate by LCM (docs/lcm.md).
 
     simulation = lcm.Simulation("blackbird")
-    lcm.Run(simulation, lcm.Network()).run(duration=10.0)
+    lcm.Run(simulation, lcm.connect()).run(duration=10.0)
 
-Types of messages are in `lcm.DEFINITIONS`. `Network` needs extra `lcm`; the rest does not.
+Types of messages are in `lcm.DEFINITIONS`. Networks other than UDP multicast need extra `lcm`.
 """
 
 from __future__ import annotations
 
 from propwash.lcm._events import Event, EventWriter, is_event_log, read_events
-from propwash.lcm._link import Network
-from propwash.lcm._run import Link, Offline, Run
+from propwash.lcm._link import DEFAULT_URL, Link, Offline, connect
+from propwash.lcm._run import Run
 from propwash.lcm._simulation import (
     CLOCK,
     COMMANDS,
@@ -24,6 +24,7 @@ from propwash.lcm._types import DEFINITIONS, Malformed, MessageType, message_typ
 __all__ = [
     "CLOCK",
     "COMMANDS",
+    "DEFAULT_URL",
     "DEFINITIONS",
     "PUBLISHED",
     "RATES",
@@ -33,10 +34,10 @@ __all__ = [
     "Link",
     "Malformed",
     "MessageType",
-    "Network",
     "Offline",
     "Run",
     "Simulation",
+    "connect",
     "is_event_log",
     "message_types",
     "read_events",

@@ -7,37 +7,16 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from propwash._bridge import Pacer
 from propwash.lcm._events import Event, EventWriter
+from propwash.lcm._link import Link
 from propwash.lcm._simulation import COMMANDS, Simulation
 
 _WAIT = 0.1
 """s, between checks for Ctrl-C."""
 _MAX_BURST = 1000
 """Messages that are received between two steps."""
-
-
-class Link(Protocol):
-    """A connection to other programs."""
-
-    def publish(self, channel: str, data: bytes) -> None:
-        """Sends a message."""
-
-    def receive(self, seconds: float) -> Event | None:
-        """The next message, for which it waits up to `seconds`, or None."""
-
-
-class Offline:
-    """No connection."""
-
-    def publish(self, channel: str, data: bytes) -> None:
-        """Does nothing."""
-
-    def receive(self, seconds: float) -> Event | None:
-        """Returns None at once."""
-        return None
 
 
 @dataclass
