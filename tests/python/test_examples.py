@@ -97,6 +97,8 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
     if name == "perception_aware_yaw.py":
         pytest.importorskip("cv2")
         pytest.importorskip("scipy")
+    if name == "lcm_takeoff.py":
+        pytest.importorskip("lcm")
     network = {"LCM_DEFAULT_URL": multicast()} if name == "lcm_takeoff.py" else {}
     ran = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],

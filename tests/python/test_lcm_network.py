@@ -169,6 +169,7 @@ def test_real_time_is_kept() -> None:
 
 def test_two_processes_over_multicast(tmp_path: Path) -> None:
     """Another program takes off in lock step; a killed one is followed by a new one."""
+    pytest.importorskip("lcm")
     url = multicast()
     log = tmp_path / "log"
     options = ["--lock-step", "--url", url, "--duration", "5", "--record", str(log)]
