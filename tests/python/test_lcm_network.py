@@ -251,7 +251,7 @@ def test_malformed_packets_are_counted(capfd: pytest.CaptureFixture[str]) -> Non
         (["--url", "udpm://239.1.1.1:7?ttl=-1"], "url: expected udpm://GROUP:PORT"),
         (["--url", "udpm://239.1.1.1:7?tll=1"], "url: expected udpm://GROUP:PORT"),
         (["--clock-scale", "0"], "--clock-scale: expected from 0.001 to 1000"),
-        (["--offline", "--fly", "oval", "--duration", "5"], "duration: expected at least two"),
+        (["--offline", "--fly", "oval", "--duration", "5"], "--duration: expected at least 10 s"),
     ],
 )
 def test_invalid_options_are_refused(

@@ -17,6 +17,8 @@ from propwash.cli._shared import add_vehicle, check_range
 
 _REST = 3.0
 """s, hover before the path of --fly."""
+_SHORTEST = 10.0
+"""s, flight with --fly."""
 
 
 def add_parser(commands: Any) -> None:
@@ -112,6 +114,11 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--lock-step: expected a network, got --offline; remove one of them")
     if options.offline and (options.fly, options.play, options.duration) == (None, None, None):
         raise ValueError("--offline: expected --duration, --fly or --play, got none; add one")
+    if options.fly is not None and _duration(options, []) < _SHORTEST:
+        raise ValueError(
+            f"--duration: expected at least {_SHORTEST:g} s with --fly, hover, start and "
+            f"stop, got {options.duration:g}"
+        )
     if options.fly is not None and options.play is not None:
         raise ValueError("--play: expected no --fly, whose vehicle takes no commands; remove one")
 
