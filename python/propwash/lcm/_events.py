@@ -23,7 +23,9 @@ class Event(NamedTuple):
     utime: int
     """us, when the message was received."""
     channel: str
+    """Its name."""
     data: bytes
+    """The encoded message."""
 
 
 def is_event_log(path: str | PathLike[str]) -> bool:

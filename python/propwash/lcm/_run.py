@@ -23,9 +23,11 @@ _MAX_BURST = 1000
 class Run:
     """A simulation with its connection and its event logs; `run` can be called once.
 
-    clock_scale: simulated seconds per second of wall time; infinite: as fast as possible. recorder:
-    records all messages, at the simulated time. commands: messages of a recorded log, which are
-    received at the same times; those on `step` are left out.
+    clock_scale: simulated seconds per second of wall time; infinite: as fast as possible; not used
+    in lock step.
+    recorder: records all messages, at the simulated time.
+    commands: messages of a recorded log, which are received at the same times; those on `step` are
+    left out.
     """
 
     simulation: Simulation

@@ -15,6 +15,7 @@ Values = dict[str, Any]
 """Numbers and lists of numbers, by the names of the fields."""
 
 DEFINITIONS = Path(__file__).with_name("propwash.lcm")
+"""The file of the message types, for lcm-gen."""
 _CODES = {
     "int8_t": "b",
     "int16_t": "h",
