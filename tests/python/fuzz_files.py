@@ -23,7 +23,7 @@ from log_files import (
     write_ulog,
 )
 from numpy.typing import NDArray
-from propwash import identify
+from propwash import identify, lcm
 from propwash.world import Scene
 
 Files = dict[str, bytes]
@@ -303,6 +303,24 @@ def _ulog(folder: Path) -> list[Files]:
     return [{"log.ulg": recent}, {"log.ulg": old}]
 
 
+def _lcm(folder: Path) -> list[Files]:
+    types = lcm.message_types()
+    flight = _flight()
+    assert flight.position is not None
+    assert flight.attitude is not None
+    with lcm.EventWriter(folder / "x") as log:
+        for k, utime in enumerate(range(0, 240_000, 4000)):
+            values = {
+                "imuRaw": {"gyro": flight.body_rates[k], "accel": flight.specific_force[k]},
+                "poseMoCap": {"position": flight.position[k], "orient": flight.attitude[k]},
+                "motorsPwms": {"num": 4, "pwms": [1500] * 4},
+            }
+            for channel, fields in values.items():
+                data = types[lcm.PUBLISHED[channel]].encode({"utime": utime, **fields})
+                log.write(utime, channel, data)
+    return [{"log": (folder / "x").read_bytes()}]
+
+
 class _Tensor(np.ndarray[Any, np.dtype[Any]]):
     """The part of a torch tensor that propwash.gym.policy uses; importing torch takes seconds."""
 
@@ -403,6 +421,7 @@ _MAKERS: dict[str, Callable[[Path], list[Files]]] = {
         {"log.mcap": write_mcap(f / "x.mcap", _flight(), encoding, stamped=True).read_bytes()}
         for encoding in ("json", "protobuf")
     ],
+    "lcm": _lcm,
     "policy": _policy,
     "checkpoint": _checkpoint,
 }

@@ -274,6 +274,7 @@ FILE_READERS: Mapping[str, FileReader] = {
         FileReader("bag_sqlite", "", _log, BINARY, (ValueError,)),
         FileReader("bag_mcap", "", _log, BINARY, (ValueError,)),
         FileReader("mcap", "log.mcap", _mcap, BINARY, (ValueError,)),
+        FileReader("lcm", "log", _log, BINARY, (ValueError,)),
         FileReader("policy", "policy.onnx", _policy, BINARY, (ValueError,)),
         FileReader("checkpoint", "checkpoint.pt", _checkpoint, BINARY, (ValueError,)),
     )

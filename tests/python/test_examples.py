@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lcm_helpers import multicast
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -41,6 +42,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         "jax_gradients.py",
         ["--vehicles", "4", "--steps", "80"],
         [r"target after 1 s: median 0\.0\d"],
+    ),
+    (
+        "lcm_takeoff.py",
+        ["--simulate", "--lock-step", "--duration", "4"],
+        [r"1440 poses, height at the end 1\.\d\d m"],
     ),
     (
         "track_lemniscate.py",
@@ -92,10 +98,13 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
     if name == "perception_aware_yaw.py":
         pytest.importorskip("cv2")
         pytest.importorskip("scipy")
+    if name == "lcm_takeoff.py":
+        pytest.importorskip("lcm")
+    network = {"LCM_DEFAULT_URL": multicast()} if name == "lcm_takeoff.py" else {}
     ran = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=tmp_path,
-        env={**os.environ, "MPLBACKEND": "Agg"},
+        env={**os.environ, "MPLBACKEND": "Agg", **network},
         capture_output=True,
         text=True,
         timeout=120,

@@ -32,7 +32,7 @@ PACKAGES = {
     "checkpoint": ("torch", "gymnasium"),
     "flightgoggles": ("yaml",),
 }
-LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap", "mcap"]
+LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap", "mcap", "lcm"]
 LEARNING = ["policy", "checkpoint"]
 # one process for each group, because starting one takes as long as hundreds of inputs
 GROUPS = {

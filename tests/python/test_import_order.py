@@ -28,6 +28,7 @@ ORDER = (
     "trajectories",
     "estimate",
     "render",
+    "lcm",
     "logs",
     "viz",
     "race",

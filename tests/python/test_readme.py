@@ -13,7 +13,13 @@ from helpers import code_blocks, compiler, run_in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/fleet.md")
-PYTHON_PAGES = (*PAGES, "docs/trim.md", "docs/model/imu.md", "docs/model/external_wrench.md")
+PYTHON_PAGES = (
+    *PAGES,
+    "docs/trim.md",
+    "docs/lcm.md",
+    "docs/model/imu.md",
+    "docs/model/external_wrench.md",
+)
 CPP_PAGES = (*PAGES, "docs/embedding.md")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="README.md is missing")

@@ -13,7 +13,9 @@ from propwash._files import check_file
 from propwash.cli import bench, demo
 from propwash.cli._shared import add_vehicle, progress, saved
 
-_COMMANDS = ("race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "ros")
+_COMMANDS = (
+    "race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "ros", "lcm"
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

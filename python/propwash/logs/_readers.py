@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from propwash import _files
-from propwash.logs import _blackbox, _mcap, _rosbag, _ulog
+from propwash.lcm import is_event_log
+from propwash.logs import _blackbox, _lcm, _mcap, _rosbag, _ulog
 from propwash.logs import _flights as flights
 from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
 from propwash.logs._csv_table import CsvTable
@@ -56,7 +57,7 @@ def read_log(
     start: float = -math.inf,
     stop: float = math.inf,
 ) -> Flight:
-    """Reads a log: CSV, PX4 ULog (`.ulg`), a ROS bag, or MCAP.
+    """Reads a log: CSV, PX4 ULog (`.ulg`), a ROS bag, MCAP, or an event log of LCM.
 
     A bag is a file `.bag`, `.mcap` or `.db3`, or the folder of a ROS 2 bag. Other MCAP files have
     messages in JSON or protobuf.
@@ -90,6 +91,8 @@ def read_log(
         return _mcap.read(file, columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
         return _rosbag.read(existing(file), columns, (start, stop))
+    if is_event_log(file):
+        return _lcm.read(file, columns, (start, stop))
     flight = _read_csv(file, columns, (start, stop), vehicle)
     check_length(flight.path, flight.time)
     return flight
