@@ -11,10 +11,12 @@ from propwash.autopilot._links import LOOPBACK, Link
 from propwash.vehicle import VehicleParameters
 
 _ATTEMPTS = 20
+_GYRO_RATE = 1000  # Hz, of the simulator build's gyroscope
 _CONFIGURATION = """\
 # Betaflight SITL for the propwash vehicle {name!r}
 set motor_pwm_protocol = PWM
 set motor_idle = 550
+set pid_process_denom = {denominator}
 set yaw_motors_reversed = {reversed}
 set gyro_calib_noise_limit = 0
 set acc_calibration = 0,0,0,1
@@ -31,14 +33,21 @@ set yaw_srate = 20
 """
 
 
-def configuration(vehicle: VehicleParameters, own_spins: bool = False) -> str:
+def configuration(
+    vehicle: VehicleParameters, own_spins: bool = False, sync: int | None = None
+) -> str:
     """The command-line settings with which Betaflight flies a vehicle.
 
     Switch 1 arms, switch 2 selects angle mode; full sticks are 200 deg/s in rate mode.
 
     own_spins: whether the rotors spin opposite to Betaflight's table, outwards at the front.
+    sync: state packets per second of a build that runs one control step for each.
     """
-    return _CONFIGURATION.format(name=vehicle.name, reversed="ON" if own_spins else "OFF")
+    return _CONFIGURATION.format(
+        name=vehicle.name,
+        reversed="ON" if own_spins else "OFF",
+        denominator=1 if sync is None else round(_GYRO_RATE / sync),
+    )
 
 
 class Program:

@@ -160,7 +160,7 @@ class ScriptedFlight:
         for t in self._for(self._hold):
             self._steer(self._height)
             yield t
-            if t > 2.0:
+            if t > 3.0:
                 worst = max(worst, abs(self._sample.position[2] - self._height))
                 drift = max(drift, float(np.hypot(*self._sample.position[:2])))
         passed = worst < 0.3 and drift < 1.0 and not self._stopped()
@@ -222,7 +222,7 @@ class ScriptedFlight:
         s = self._sample
         error = max(-1.0, min(1.0, height - s.position[2]))
         elapsed, self._steered = s.time - self._steered, s.time
-        self._bias = max(-0.3, min(0.3, self._bias + 0.04 * error * min(elapsed, 0.02)))
+        self._bias = max(-0.3, min(0.3, self._bias + 0.06 * error * min(elapsed, 0.02)))
         climb = 4.0 * error - 3.5 * s.velocity[2]
         hover = self._vehicle.weight / self._vehicle.max_thrust
         output = hover * (1.0 + climb / _GRAVITY)
