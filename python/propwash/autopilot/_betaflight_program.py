@@ -82,7 +82,7 @@ class Program:
         are late by more than a period of 1 ms. A main loop that runs sends one packet of motor
         outputs by itself; without it the program is ended and started again.
 
-        Raises RuntimeError if it ends by itself or never runs.
+        Raises OSError if it ends by itself or never runs.
         """
         log = self._folder / "betaflight.log"
         for attempt in range(1, _ATTEMPTS + 1):
@@ -100,12 +100,12 @@ class Program:
             code = self._process.poll()
             self.close()
             if code is not None:
-                raise RuntimeError(
+                raise OSError(
                     f"{self._path}: expected a program that keeps running, but it ended with code "
                     f"{code}; read {log}"
                 )
             report(f"Betaflight's main loop did not start, attempt {attempt}; starting it again")
-        raise RuntimeError(
+        raise OSError(
             f"{self._path}: expected a motor packet at its start, got none in {_ATTEMPTS} "
             f"attempts; read {log}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from typing import Protocol
+from typing import Protocol, Self
 
 LOOPBACK = "127.0.0.1"
 _MAX_PACKET = 65536
@@ -66,3 +66,9 @@ class UdpLink:
     def close(self) -> None:
         """Closes the socket."""
         self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
