@@ -52,7 +52,9 @@ class Betaflight:
         is_gazebo = self._is_gazebo
         p, q, r = sample.angular_rate
         w, x, y, z = sample.attitude
-        attitude = (w, x, -y, -z) if is_gazebo else _north_west_up(w, x, y, z)
+        # the default build turns the attitude by 90 degrees about z where 270 are right, like the
+        # place, and conjugates it by 180 degrees about x: undone here
+        attitude = (z, y, x, w) if is_gazebo else _north_west_up(w, x, y, z)
         east, north, up = sample.position
         mirror = -1.0 if is_gazebo else 1.0
         latitude = self._home[0] + mirror * north / _METRES_PER_DEGREE
@@ -92,7 +94,7 @@ class Betaflight:
 def _north_west_up(w: float, x: float, y: float, z: float) -> tuple[float, float, float, float]:
     """The attitude relative to north, west, up instead of east, north, up."""
     k = math.sqrt(0.5)
-    return (k * (w - z), k * (x - y), k * (y + x), k * (z + w))
+    return (k * (w + z), k * (x + y), k * (y - x), k * (z - w))
 
 
 class Transmitter:

@@ -20,6 +20,12 @@ set pid_process_denom = {denominator}
 set yaw_motors_reversed = {reversed}
 set gyro_calib_noise_limit = 0
 set acc_calibration = 0,0,0,1
+set failsafe_delay = 200
+set failsafe_throttle_low_delay = 300
+rxfail 0 h
+rxfail 1 h
+rxfail 2 h
+rxfail 3 h
 aux 0 0 0 1700 2100 0 0
 aux 1 1 1 1700 2100 0 0
 rateprofile 0
