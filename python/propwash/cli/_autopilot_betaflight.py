@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     parser.add_argument(
-        "--rate",
+        "--speed",
         type=float,
         default=1.0,
         help="simulated seconds per second, 0: as fast as possible; for the simulated clock "
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="settings for a build with ENABLE_SIMULATOR_GYROPID_SYNC: one control step a packet",
     )
     parser.add_argument(
-        "--packets", type=int, default=500, help="state packets per second (default: %(default)s)"
+        "--rate", type=int, default=500, help="state packets per second (default: %(default)s)"
     )
 
 
@@ -105,10 +105,10 @@ def run(options: argparse.Namespace) -> None:
 def fly(options: argparse.Namespace) -> Flown:
     """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
     simulation = _simulation(options)
-    check_range("rate", options.rate, 0.0, 1000.0)
-    if options.rate != 1.0 and (options.program is None or options.clock == "wall"):
+    check_range("speed", options.speed, 0.0, 1000.0)
+    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
         raise ValueError(
-            f"--rate {options.rate:g}: expected 1 without the simulated clock; add --program"
+            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
         )
     with ExitStack() as closed:
         link = UdpLink(betaflight.MOTOR_PORT, (options.host, betaflight.STATE_PORT), options.host)
@@ -132,7 +132,7 @@ def fly(options: argparse.Namespace) -> Flown:
             simulation,
             codec,
             link,
-            rate=options.rate or None,
+            rate=options.speed or None,
             lockstep=True,
             resend=0.25 if clock is None else 2.0,
             patience=1.0 if clock is None else 10.0,
@@ -173,17 +173,17 @@ def _run(
 
 
 def _simulation(options: argparse.Namespace) -> Simulation:
-    check_range("packets", options.packets, 250, 1000)
-    substeps = max(1, round(1000 / options.packets))
+    check_range("rate", options.rate, 250, 1000)
+    substeps = max(1, round(1000 / options.rate))
     return autopilot.make_simulation(
-        options, "betaflight", 1.0 / (options.packets * substeps), substeps
+        options, "betaflight", 1.0 / (options.rate * substeps), substeps
     )
 
 
 def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
     is_reversed = options.own_spins and simulation.motor_map.reversed
     return configuration(
-        simulation.parameters, is_reversed, options.packets if options.sync else None
+        simulation.parameters, is_reversed, options.rate if options.sync else None
     )
 
 
