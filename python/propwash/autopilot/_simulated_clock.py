@@ -67,4 +67,4 @@ class SimulatedClock:
     @property
     def now(self) -> float:
         """s, the simulated time that the program has reached."""
-        return float(self._numbers[_NOW]) * 1e-9 - _EPOCH - _START
+        return (int(self._numbers[_NOW]) - round((_EPOCH + _START) * 1e9)) * 1e-9

@@ -13,8 +13,8 @@ from propwash._bridge import Refused
 from propwash.autopilot import Loop, Sample, Simulation, Statistics, UdpLink
 from propwash.autopilot import _betaflight as betaflight
 from propwash.autopilot._betaflight_program import Program, configuration
-from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.autopilot._script import Check, ScriptedFlight
+from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.cli import autopilot
 from propwash.cli._shared import check_range
 
@@ -182,9 +182,7 @@ def _simulation(options: argparse.Namespace) -> Simulation:
 
 def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
     is_reversed = options.own_spins and simulation.motor_map.reversed
-    return configuration(
-        simulation.parameters, is_reversed, options.rate if options.sync else None
-    )
+    return configuration(simulation.parameters, is_reversed, options.rate if options.sync else None)
 
 
 def _report(text: str) -> None:
