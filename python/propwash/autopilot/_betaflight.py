@@ -98,7 +98,7 @@ def _north_west_up(w: float, x: float, y: float, z: float) -> tuple[float, float
 
 
 class Transmitter:
-    """Sends the sticks: at a steady rate from a thread, whatever the simulation does, or one by one.
+    """Sends the sticks: at a steady rate from a thread, or one by one.
 
     Betaflight loses the radio after 150 ms without a packet. Channels are in µs: roll, pitch,
     throttle, yaw from 1000 to 2000, then switches.

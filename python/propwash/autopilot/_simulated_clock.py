@@ -57,11 +57,14 @@ class SimulatedClock:
         self.allow(0.0)
         self._numbers[_SENT] = 0
 
-    def allow(self, seconds: float) -> None:
-        """Lets the program run until a simulated time [s], after a state packet that follows now."""
+    def allow(self, seconds: float, packets: int = 1) -> None:
+        """Lets the program run until a simulated time [s], once it has processed further packets.
+
+        packets: Number of state and stick packets that are sent after this call.
+        """
         limit = round((_EPOCH + _START + seconds) * 1e9)
         self._numbers[_LAST_LIMIT] = min(int(self._numbers[_LIMIT]), limit)
-        self._numbers[_SENT] += 1
+        self._numbers[_SENT] += packets
         self._numbers[_LIMIT] = limit  # last: the program may run from here on
 
     @property

@@ -82,7 +82,6 @@ class Simulation:
         self._motors = np.zeros(self.uav.rotors)
         self.impact = 0.0
         """m/s, largest vertical speed at which the vehicle came to the ground."""
-        self._rotations = 0.0
         self.sample = self._sampled(np.array([0.0, 0.0, 9.81]), np.zeros(3))
 
     @property
@@ -98,8 +97,7 @@ class Simulation:
     @property
     def overturned(self) -> bool:
         """Whether the vehicle lies on the ground with its top side down."""
-        w, x, y, z = self.sample.attitude
-        return self.sample.position[2] < 0.5 and 1.0 - 2.0 * (x * x + y * y) < 0.0
+        return bool(self.sample.position[2] < 0.5 and tilt(self.sample.attitude) > math.pi / 2)
 
     def step(self, motors: Array) -> Sample:
         """Advances by one period with motor outputs from 0 to 1; returns the new sample."""

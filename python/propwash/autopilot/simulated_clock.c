@@ -2,8 +2,8 @@
 
    The file PROPWASH_CLOCK is shared with the simulation. The main thread moves time on: by its
    sleeps, which take no real time, and by 1 us for each reading of the clock. It waits at the limit;
-   and it waits at the last limit until the program has processed all state packets that were sent,
-   so that it computes its answer from the newest one. */
+   and it waits at the last limit until the program has processed all packets that were sent, so that
+   it computes its answer from the newest ones. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,17 +17,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STATE_PACKET = 144 }; /* bytes */
+enum { STATE_PACKET = 144, STICK_PACKET = 40 }; /* bytes */
 
 struct page {
   _Atomic uint64_t limit, last_limit; /* ns, written by the simulation */
-  _Atomic uint64_t sent;              /* state packets, written by the simulation */
+  _Atomic uint64_t sent;              /* packets, written by the simulation */
   _Atomic uint64_t now;               /* ns */
-  _Atomic uint64_t processed;         /* state packets */
+  _Atomic uint64_t processed;         /* packets */
 };
 
 static struct page* page;
-static _Thread_local int has_state_packet;
+static _Thread_local int has_packet;
 
 __attribute__((constructor)) static void open_clock(void) {
   const char* path = getenv("PROPWASH_CLOCK");
@@ -79,8 +79,8 @@ int nanosleep(const struct timespec* interval, struct timespec* left) {
 int select(int count, fd_set* in, fd_set* out, fd_set* errors, struct timeval* timeout) {
   static int (*next)(int, fd_set*, fd_set*, fd_set*, struct timeval*);
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "select");
-  if (page != NULL && has_state_packet) {
-    has_state_packet = 0;
+  if (page != NULL && has_packet) {
+    has_packet = 0;
     page->processed++;
   }
   return next(count, in, out, errors, timeout);
@@ -91,6 +91,6 @@ ssize_t recvfrom(int file, void* data, size_t size, int flags, struct sockaddr* 
   static ssize_t (*next)(int, void*, size_t, int, struct sockaddr*, socklen_t*);
   if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "recvfrom");
   const ssize_t received = next(file, data, size, flags, from, length);
-  if (received == STATE_PACKET) has_state_packet = 1;
+  if (received == STATE_PACKET || received == STICK_PACKET) has_packet = 1;
   return received;
 }

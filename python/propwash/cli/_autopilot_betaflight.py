@@ -160,9 +160,13 @@ def _run(
 
     def pilot(sample: Sample) -> bool:
         if clock is not None:
-            if loop.statistics.steps % between == 0:
+            sends_sticks = loop.statistics.steps % between == 0
+            clock.allow(sample.time + simulation.period, 2 if sends_sticks else 1)
+            if sends_sticks:
                 sticks.send(sample.time)
-            clock.allow(sample.time + simulation.period)
+        if simulation.overturned:
+            _report(f"crashed: the vehicle lies on its back at {sample.time:.1f} s")
+            return False
         return sample.time < end and (script is None or script(sample))
 
     try:
