@@ -149,7 +149,7 @@ class StrictBetaflight:
         output = np.array([0.02, 0.02, 0.03]) * error + self._integral - 0.0002 * slope
         self._watch(error)
         spread = self.mixer @ np.clip(output, -0.3, 0.3)
-        return np.clip(0.055 + 0.945 * throttle + spread, 0.055, 1.0)
+        return np.asarray(np.clip(0.055 + 0.945 * throttle + spread, 0.055, 1.0))
 
     def _watch(self, error: Array) -> None:
         """Disarms if the rotation runs away."""

@@ -101,6 +101,7 @@ def test_the_world_is_east_north_up(polarity: str) -> None:
 def test_motor_packets() -> None:
     codec = Betaflight()
     good = codec.motors(struct.pack("<4f", 0.0, 0.25, 1.0, 1.01))
+    assert good is not None
     np.testing.assert_allclose(good, [0.0, 0.25, 1.0, 1.0])
     for bad in (b"", bytes(15), bytes(17), struct.pack("<4f", 0, 0, 0, math.nan)):
         assert codec.motors(bad) is None
