@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.logs._layout import Layout
-from propwash.vehicle.parameters import RotorParameters, VehicleParameters
+from propwash.logs import Layout
+from propwash.vehicle import RotorParameters, VehicleParameters
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propwash.autopilot import _motors
 from propwash.autopilot._ground import Ground
-from propwash.logs._layout import Layout
+from propwash.logs import Layout
 from propwash.vehicle import Multicopter, RotorSpeeds, VehicleParameters
 from propwash.vehicle import files as vehicles
 

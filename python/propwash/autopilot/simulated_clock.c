@@ -1,9 +1,9 @@
 /* Preloaded into Betaflight's simulator build: its monotonic clock is the simulated time.
 
    The file PROPWASH_CLOCK is shared with the simulation. The main thread moves time on: by its
-   sleeps, which take no real time, and by 1 us for each reading of the clock. It waits at the limit;
-   and it waits at the last limit until the program has processed all packets that were sent, so that
-   it computes its answer from the newest ones. */
+   sleeps, which take no real time, and by 1 us for each reading of the clock. It waits at the
+   limit; and it waits at the last limit until the program has processed all packets that were sent,
+   so that it computes its answer from the newest ones. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -10,11 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from propwash._bridge import Refused
-from propwash.autopilot import Loop, Sample, Simulation, Statistics, UdpLink
-from propwash.autopilot import _betaflight as betaflight
-from propwash.autopilot._betaflight_program import Program, configuration
-from propwash.autopilot._script import Check, ScriptedFlight
-from propwash.autopilot._simulated_clock import SimulatedClock
+from propwash.autopilot import (
+    MOTOR_PORT,
+    STATE_PORT,
+    Betaflight,
+    Check,
+    Loop,
+    Program,
+    Sample,
+    ScriptedFlight,
+    SimulatedClock,
+    Simulation,
+    Statistics,
+    Transmitter,
+    UdpLink,
+    configuration,
+)
 from propwash.cli import autopilot
 from propwash.cli._shared import check_range
 
@@ -111,9 +122,9 @@ def fly(options: argparse.Namespace) -> Flown:
             f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
         )
     with ExitStack() as closed:
-        link = UdpLink(betaflight.MOTOR_PORT, (options.host, betaflight.STATE_PORT), options.host)
+        link = UdpLink(MOTOR_PORT, (options.host, STATE_PORT), options.host)
         closed.callback(link.close)
-        sticks = betaflight.Transmitter(options.host)
+        sticks = Transmitter(options.host)
         closed.callback(sticks.close)
         clock, starts = None, 0
         if options.program is not None:
@@ -126,7 +137,7 @@ def fly(options: argparse.Namespace) -> Flown:
             starts = program.starts
         if clock is None:
             sticks.start()
-        codec = betaflight.Betaflight(options.polarity)
+        codec = Betaflight(options.polarity)
         codec.refused = Refused(_report)
         loop = Loop(
             simulation,
@@ -145,7 +156,7 @@ def fly(options: argparse.Namespace) -> Flown:
 
 def _run(
     loop: Loop,
-    sticks: betaflight.Transmitter,
+    sticks: Transmitter,
     clock: SimulatedClock | None,
     options: argparse.Namespace,
 ) -> ScriptedFlight | None:
