@@ -30,6 +30,7 @@ ORDER = (
     "render",
     "lcm",
     "logs",
+    "autopilot",
     "viz",
     "race",
     "datasets",

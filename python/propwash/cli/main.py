@@ -14,7 +14,8 @@ from propwash.cli import bench, demo
 from propwash.cli._shared import add_vehicle, progress, saved
 
 _COMMANDS = (
-    "race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "ros", "lcm"
+    "race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "ros", "lcm",
+    "autopilot",
 )  # fmt: skip
 
 

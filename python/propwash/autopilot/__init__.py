@@ -1,0 +1,39 @@
+"""Flight controllers in the loop: Betaflight, PX4 and ArduPilot fly a simulated multicopter.
+
+`python -m propwash autopilot` runs them; docs/autopilot.md.
+"""
+
+from __future__ import annotations
+
+from propwash.autopilot._betaflight import MOTOR_PORT, STATE_PORT, Betaflight, Transmitter
+from propwash.autopilot._betaflight_program import Program, configuration
+from propwash.autopilot._links import Link, UdpLink
+from propwash.autopilot._loop import Codec, Loop, Pilot, Statistics
+from propwash.autopilot._motors import QUAD_X, MotorMap, match
+from propwash.autopilot._script import Check, ScriptedFlight
+from propwash.autopilot._simulated_clock import SimulatedClock
+from propwash.autopilot._simulation import Sample, Simulation, tilt
+
+__all__ = [
+    "MOTOR_PORT",
+    "QUAD_X",
+    "STATE_PORT",
+    "Betaflight",
+    "Check",
+    "Codec",
+    "Link",
+    "Loop",
+    "MotorMap",
+    "Pilot",
+    "Program",
+    "Sample",
+    "ScriptedFlight",
+    "SimulatedClock",
+    "Simulation",
+    "Statistics",
+    "Transmitter",
+    "UdpLink",
+    "configuration",
+    "match",
+    "tilt",
+]

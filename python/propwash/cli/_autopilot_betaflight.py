@@ -1,0 +1,215 @@
+"""`python -m propwash autopilot betaflight` (docs/betaflight.md)."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from propwash._bridge import Refused
+from propwash.autopilot import (
+    MOTOR_PORT,
+    STATE_PORT,
+    Betaflight,
+    Check,
+    Loop,
+    Program,
+    Sample,
+    ScriptedFlight,
+    SimulatedClock,
+    Simulation,
+    Statistics,
+    Transmitter,
+    UdpLink,
+    configuration,
+)
+from propwash.cli import autopilot
+from propwash.cli._shared import check_range
+
+HELP = "Betaflight's simulator build, over UDP (docs/betaflight.md)"
+
+
+_STICK_PERIOD = 0.01  # s
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of Betaflight."""
+    parser.add_argument(
+        "--script", choices=("hold", "sticks"), help="fly a script and print a table of its checks"
+    )
+    parser.add_argument(
+        "--config", action="store_true", help="print Betaflight's settings for the vehicle and end"
+    )
+    parser.add_argument(
+        "--program",
+        type=Path,
+        metavar="ELF",
+        help="start this Betaflight, with its settings, and end it at the end (default: it runs)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("betaflight"),
+        help="working directory of the program (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--keep-settings", action="store_true", help="use the folder's eeprom.bin as it is"
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("simulated", "wall"),
+        default="simulated",
+        help="clock of a Betaflight that --program starts; simulated needs a C compiler and Linux "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=1.0,
+        help="simulated seconds per second, 0: as fast as possible; for the simulated clock "
+        "(default: 1)",
+    )
+    parser.add_argument(
+        "--polarity",
+        choices=("gazebo", "legacy"),
+        default="gazebo",
+        help="sign of the yaw rate: that of the default build, or of builds with "
+        "ENABLE_GAZEBO_BRIDGE=0 and older releases (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--sync",
+        action="store_true",
+        help="settings for a build with ENABLE_SIMULATOR_GYROPID_SYNC: one control step a packet",
+    )
+    parser.add_argument(
+        "--rate", type=int, default=500, help="state packets per second (default: %(default)s)"
+    )
+
+
+@dataclass(frozen=True)
+class Flown:
+    """A finished flight."""
+
+    script: ScriptedFlight | None
+    """None without --script."""
+    statistics: Statistics
+    refused: Refused
+    starts: int
+    """Number of times that Betaflight was started, 0 without --program."""
+
+
+def run(options: argparse.Namespace) -> None:
+    """Runs the command."""
+    if options.config:
+        print(_settings(options, _simulation(options)), end="")
+        return
+    flown = fly(options)
+    if flown.script is not None:
+        print(table(flown.script.checks))
+        if not flown.script.passed:
+            raise ValueError(f"the flight ended in part {flown.script.phase!r}")
+
+
+def fly(options: argparse.Namespace) -> Flown:
+    """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
+    simulation = _simulation(options)
+    check_range("speed", options.speed, 0.0, 1000.0)
+    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
+        raise ValueError(
+            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
+        )
+    with ExitStack() as closed:
+        link = UdpLink(MOTOR_PORT, (options.host, STATE_PORT), options.host)
+        closed.callback(link.close)
+        sticks = Transmitter(options.host)
+        closed.callback(sticks.close)
+        clock, starts = None, 0
+        if options.program is not None:
+            options.folder.mkdir(parents=True, exist_ok=True)
+            settings = None if options.keep_settings else _settings(options, simulation)
+            clock = SimulatedClock(options.folder) if options.clock == "simulated" else None
+            program = Program(options.program, options.folder, settings, clock)
+            closed.callback(program.close)
+            program.start(link, options.host, _report)
+            starts = program.starts
+        if clock is None:
+            sticks.start()
+        codec = Betaflight(options.polarity)
+        codec.refused = Refused(_report)
+        loop = Loop(
+            simulation,
+            codec,
+            link,
+            rate=options.speed or None,
+            lockstep=True,
+            resend=0.25 if clock is None else 2.0,
+            patience=1.0 if clock is None else 10.0,
+            tolerance=2.0 * simulation.period,
+            report=_report,
+        )
+        script = _run(loop, sticks, clock, options)
+    return Flown(script, loop.statistics, codec.refused, starts)
+
+
+def _run(
+    loop: Loop,
+    sticks: Transmitter,
+    clock: SimulatedClock | None,
+    options: argparse.Namespace,
+) -> ScriptedFlight | None:
+    simulation = loop.simulation
+    script = None
+    if options.script is not None:
+        script = ScriptedFlight(
+            simulation.parameters, sticks.set, lambda: loop.connected, options.script
+        )
+    end = math.inf if options.duration is None else options.duration
+    between = max(1, round(_STICK_PERIOD / simulation.period))
+
+    def pilot(sample: Sample) -> bool:
+        if clock is not None:
+            sends_sticks = loop.statistics.steps % between == 0
+            clock.allow(sample.time + simulation.period, 2 if sends_sticks else 1)
+            if sends_sticks:
+                sticks.send(sample.time)
+        if simulation.overturned:
+            _report(f"crashed: the vehicle lies on its back at {sample.time:.1f} s")
+            return False
+        return sample.time < end and (script is None or script(sample))
+
+    try:
+        loop.run(pilot)
+    finally:
+        _report(f"{loop.statistics}, refused: {loop.codec.refused}")
+    return script
+
+
+def _simulation(options: argparse.Namespace) -> Simulation:
+    check_range("rate", options.rate, 250, 1000)
+    substeps = max(1, round(1000 / options.rate))
+    return autopilot.make_simulation(
+        options, "betaflight", 1.0 / (options.rate * substeps), substeps
+    )
+
+
+def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
+    is_reversed = options.own_spins and simulation.motor_map.reversed
+    return configuration(simulation.parameters, is_reversed, options.rate if options.sync else None)
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def table(checks: list[Check]) -> str:
+    """The checks as a table."""
+    rows = [("part", "", "measured", "expected")]
+    rows += [(c.name, "ok" if c.passed else "FAILED", c.measured, c.expected) for c in checks]
+    widths = [max(len(row[k]) for row in rows) for k in range(4)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
