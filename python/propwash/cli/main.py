@@ -13,7 +13,7 @@ from propwash._files import check_file
 from propwash.cli import bench, demo
 from propwash.cli._shared import add_vehicle, progress, saved
 
-_COMMANDS = ("race", "train", "fly", "tune", "identify", "replay", "render", "dataset")
+_COMMANDS = ("race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "autopilot")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,160 @@
+"""The loop between a simulated vehicle and a flight controller: one for all programs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash._bridge import Pacer, Refused
+from propwash.autopilot._links import Link
+from propwash.autopilot._simulation import Sample, Simulation
+
+Array = NDArray[np.float64]
+
+Pilot = Callable[[Sample], bool]
+"""Called before each step; False ends the flight."""
+
+
+class Codec(Protocol):
+    """Packets of a flight controller; without sockets and time."""
+
+    refused: Refused
+
+    def sensors(self, sample: Sample) -> bytes:
+        """The packets that report a sample."""
+
+    def motors(self, packet: bytes) -> Array | None:
+        """Outputs from 0 to 1 in the flight controller's order; None if the packet has none.
+
+        Counts malformed packets in `refused`; never raises.
+        """
+
+
+@dataclass
+class Statistics:
+    """Counts of a run of the loop."""
+
+    steps: int = 0
+    """Periods simulated."""
+    answered: int = 0
+    """Periods with motor outputs computed from the sample before."""
+    repeated: int = 0
+    """Samples sent again in lock step, because no answer came."""
+    extra: int = 0
+    """Further motor outputs in one period: the last one counts, or in lock step the first one."""
+    lost: int = 0
+    """Number of times the flight controller stopped answering."""
+    skipped: float = 0.0
+    """s of wall time by which the loop was late."""
+
+
+class Loop:
+    """Steps a vehicle with the outputs of a flight controller, paced by the wall clock.
+
+    Each period: send a sample; wait for motor outputs, until the period ends or, in lock step,
+    until they arrive; step. Before the first answer, and after the flight controller has not
+    answered for `patience`, time runs freely with the motors off.
+
+    rate: simulated seconds per second of wall time; None: as fast as the answers arrive, in lock
+        step only.
+    lockstep: every step waits for the answer to its sample.
+    resend: s after which a sample without answer is sent again in lock step.
+    patience: s of wall time without an answer after which the flight controller counts as lost.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        codec: Codec,
+        link: Link,
+        *,
+        rate: float | None = 1.0,
+        lockstep: bool = False,
+        resend: float | None = None,
+        patience: float = 0.5,
+        report: Callable[[str], None] = lambda text: None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if rate is None and not lockstep:
+            raise ValueError("rate = None: expected a number without lock step; set lockstep")
+        self.simulation, self.codec, self.link = simulation, codec, link
+        self.statistics = Statistics()
+        self.connected = False
+        self._lockstep, self._resend, self._patience = lockstep, resend, patience
+        self._report, self._clock = report, clock
+        self._pacer = None if rate is None else Pacer(rate, clock=clock, sleep=sleep)
+        self._free = Pacer(1.0, clock=clock, sleep=sleep)  # while no one answers
+        self._rate = rate or 1.0
+        self._outputs = np.zeros(len(simulation.motor_map.order))
+        self._heard = clock()
+
+    def run(self, pilot: Pilot) -> None:
+        """Runs until the pilot ends the flight."""
+        while pilot(self.simulation.sample):
+            self.tick()
+
+    def tick(self) -> Sample:
+        """Runs one period; returns the sample at its end."""
+        if self._lockstep and self.connected:
+            self._drop_late()
+        begun = self._clock()
+        self.link.send(self.codec.sensors(self.simulation.sample))
+        answer = self._wait(begun)
+        now = self._clock()
+        if answer is not None:
+            self._outputs, self._heard = answer, now
+            self.statistics.answered += 1
+            if not self.connected:
+                self.connected = True
+                self._report(f"flight controller answers at {self.simulation.sample.time:.3f} s")
+        elif self.connected and now - self._heard > self._patience:
+            self.connected = False
+            self.statistics.lost += 1
+            self._outputs = np.zeros_like(self._outputs)
+            self._report(
+                f"flight controller stopped answering at {self.simulation.sample.time:.3f} s; "
+                "motors off, waiting for it"
+            )
+        sample = self.simulation.step(self._outputs)
+        self.statistics.steps += 1
+        pacer = self._pacer or (None if self.connected else self._free)
+        if pacer is not None:
+            pacer.wait(sample.time)
+            self.statistics.skipped = pacer.skipped
+        return sample
+
+    def _drop_late(self) -> None:
+        """Drops answers that arrived after the step: they belong to an earlier sample."""
+        while (packet := self.link.receive(0.0)) is not None:
+            self.statistics.extra += self.codec.motors(packet) is not None
+
+    def _wait(self, begun: float) -> Array | None:
+        """Motor outputs of this period; in lock step waits for them up to the patience."""
+        period = self.simulation.period / self._rate
+        is_locked = self._lockstep and self.connected
+        end = begun + (self._patience if is_locked else period)
+        again = begun + self._resend if is_locked and self._resend else float("inf")
+        answer: Array | None = None
+        while True:
+            now = self._clock()
+            if answer is not None and self._lockstep:
+                return answer
+            left = 0.0 if answer is not None else min(end, again) - now
+            packet = self.link.receive(max(left, 0.0))
+            if packet is not None:
+                outputs = self.codec.motors(packet)
+                if outputs is not None:
+                    self.statistics.extra += answer is not None
+                    answer = outputs
+            elif answer is not None or now >= end:
+                return answer
+            elif now >= again:
+                self.link.send(self.codec.sensors(self.simulation.sample))
+                self.statistics.repeated += 1
+                again = now + (self._resend or 0.0)

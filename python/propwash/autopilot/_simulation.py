@@ -1,0 +1,141 @@
+"""The simulated vehicle that an autopilot flies: motors in, samples of its sensors out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.autopilot import _motors
+from propwash.autopilot._ground import Ground
+from propwash.logs._layout import Layout
+from propwash.vehicle import Multicopter, RotorSpeeds, VehicleParameters
+from propwash.vehicle import files as vehicles
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """State and readings of the vehicle at one time. World frame: x east, y north, z up."""
+
+    time: float
+    """s, simulated."""
+    position: Array
+    """(3,) m, world frame; z = 0 at rest on the ground."""
+    velocity: Array
+    """(3,) m/s, world frame."""
+    attitude: Array
+    """(4,) unit quaternion, scalar first, body (forward, left, up) to world."""
+    body_rates: Array
+    """(3,) rad/s, body frame."""
+    specific_force: Array
+    """(3,) m/s^2, body frame, accelerometer, mean since the last sample."""
+    angular_rate: Array
+    """(3,) rad/s, body frame, gyroscope, mean since the last sample."""
+    motors: Array
+    """(N,) outputs of the flight controller from 0 to 1, in its order."""
+    rotor_speeds: Array
+    """(N,) rad/s, in the order of the vehicle's rotors."""
+
+
+class Simulation:
+    """A multicopter on the ground, whose rotors are driven by the outputs of a flight controller.
+
+    An output m from 0 to 1 is a fraction of the maximum thrust: the rotor speed is sqrt(m) times
+    its maximum.
+
+    vehicle: a name, a TOML file or VehicleParameters.
+    layout: of the flight controller's motors, such as `QUAD_X["px4"]`.
+    own_spins: False lets the rotors spin as the flight controller's table states, if those of the
+        vehicle spin the other way; True keeps them, for a flight controller configured for them.
+    dt, substeps: s, of a step, and the number of steps between two samples.
+    """
+
+    def __init__(
+        self,
+        vehicle: str | PathLike[str] | VehicleParameters,
+        layout: Layout,
+        *,
+        own_spins: bool = False,
+        dt: float = 1e-3,
+        substeps: int = 1,
+        seed: int = 0,
+        noise: bool = True,
+    ) -> None:
+        parameters = vehicles.load(vehicle)
+        self.motor_map = _motors.match(parameters, layout)
+        if self.motor_map.reversed and not own_spins:
+            parameters = _motors.with_reversed_spins(parameters)
+        self.parameters = parameters
+        self.dt, self.substeps = dt, substeps
+        self.uav = Multicopter(parameters, seed=seed, noise=noise)
+        self.ground = Ground(parameters)
+        self.uav.reset(
+            position=(0.0, 0.0, self.ground.rest_height),
+            rotor_speeds=np.zeros(self.uav.rotors),
+        )
+        self._max = np.array(parameters.motor_values("speed_max"))
+        self._motors = np.zeros(self.uav.rotors)
+        self.impact = 0.0
+        """m/s, largest vertical speed at which the vehicle came to the ground."""
+        self._rotations = 0.0
+        self.sample = self._sampled(np.array([0.0, 0.0, 9.81]), np.zeros(3))
+
+    @property
+    def period(self) -> float:
+        """s, between two samples."""
+        return self.dt * self.substeps
+
+    @property
+    def on_ground(self) -> bool:
+        """Whether a foot touches the ground."""
+        return self.ground.touching
+
+    @property
+    def overturned(self) -> bool:
+        """Whether the vehicle lies on the ground with its top side down."""
+        w, x, y, z = self.sample.attitude
+        return self.sample.position[2] < 0.5 and 1.0 - 2.0 * (x * x + y * y) < 0.0
+
+    def step(self, motors: Array) -> Sample:
+        """Advances by one period with motor outputs from 0 to 1; returns the new sample."""
+        self._motors = np.clip(motors, 0.0, 1.0)
+        command = RotorSpeeds(np.sqrt(self.motor_map.to_rotors(self._motors)) * self._max)
+        force, rate = np.zeros(3), np.zeros(3)
+        for _ in range(self.substeps):
+            falling = -self.uav.velocity[2]
+            was = self.ground.touching
+            self.uav.set_external_wrench(*self.ground.wrench(self.uav.state))
+            if self.ground.touching and not was:
+                self.impact = max(self.impact, falling)
+            self.uav.step(command, self.dt)
+            reading = self.uav.imu
+            force += reading.specific_force
+            rate += reading.angular_rate
+        self.sample = self._sampled(force / self.substeps, rate / self.substeps)
+        return self.sample
+
+    def _sampled(self, force: Array, rate: Array) -> Sample:
+        state = self.uav.state
+        height = state.position - (0.0, 0.0, self.ground.rest_height)
+        return Sample(
+            self.uav.time,
+            height,
+            state.velocity,
+            state.attitude,
+            state.body_rates,
+            force,
+            rate,
+            self._motors,
+            state.rotor_speeds,
+        )
+
+
+def tilt(attitude: Array) -> float:
+    """Angle between the body's z axis and the vertical, rad."""
+    _, x, y, _ = attitude
+    return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))

@@ -1,0 +1,61 @@
+"""`python -m propwash autopilot`: a flight controller flies a simulated vehicle."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Any
+
+from propwash.autopilot import QUAD_X, Simulation
+from propwash.cli._shared import add_vehicle, check_range
+
+_PROGRAMS = ("betaflight",)
+"""Each has a module `cli/_autopilot_<name>.py` with HELP, add_arguments(parser), run(options)."""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the subparsers of `python -m propwash`."""
+    parser = commands.add_parser(
+        "autopilot", help="fly a vehicle with Betaflight, PX4 or ArduPilot (docs/autopilot.md)"
+    )
+    parser.set_defaults(run=lambda options: parser.error(f"expected {' or '.join(_PROGRAMS)}"))
+    programs = parser.add_subparsers(title="flight controllers")
+    for name in _PROGRAMS:
+        module = import_module(f"propwash.cli._autopilot_{name}")
+        program = programs.add_parser(name, help=module.HELP)
+        _add_common(program)
+        module.add_arguments(program)
+        program.set_defaults(run=module.run)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    add_vehicle(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the noise (default: 0)")
+    parser.add_argument("--no-noise", action="store_true", help="without noise and biases")
+    parser.add_argument(
+        "--own-spins",
+        action="store_true",
+        help="keep the vehicle's rotor spins where they are opposite to the flight controller's "
+        "table, for a flight controller configured for them",
+    )
+    parser.add_argument(
+        "--duration", type=float, help="s, simulated, after which to stop (default: until Ctrl-C)"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+
+
+def make_simulation(options: argparse.Namespace, program: str, dt: float, substeps: int) -> Any:
+    """The simulation that the common options describe, for the motors of a program."""
+    check_range("seed", options.seed, 0, 2**63 - 1)
+    check_range("duration", options.duration, 0.0, 1e6)
+    return Simulation(
+        options.vehicle,
+        QUAD_X[program],
+        own_spins=options.own_spins,
+        dt=dt,
+        substeps=substeps,
+        seed=options.seed,
+        noise=not options.no_noise,
+    )
