@@ -36,6 +36,11 @@ class Pacer:
         self._rate = rate
         self._start = self._clock() - self._simulated / rate
 
+    def restart(self, simulated: float = 0.0) -> None:
+        """Continues from now, at a simulated time [s]."""
+        self._simulated = simulated
+        self.rate = self._rate
+
     def wait(self, simulated: float) -> None:
         """Returns when the wall clock has reached the simulated time [s]."""
         self._simulated = simulated

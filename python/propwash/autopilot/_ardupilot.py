@@ -1,4 +1,4 @@
-"""ArduPilot: the JSON interface of its simulator. No sockets and no clock; see docs/ardupilot.md."""
+"""ArduPilot: JSON lines and servo packets; no sockets, no clock. See docs/ardupilot.md."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from propwash import frames
 from propwash._bridge import Refused
+from propwash.autopilot._loop import Codec
 from propwash.autopilot._simulation import Sample
 
 Array = NDArray[np.float64]
 
 PORT = 9002
 """UDP port on which ArduPilot expects the simulator."""
+
+RATE = 1000.0
+"""Hz, of the steps before ArduPilot asks for its own rate."""
 
 CHANNELS = {18458: 16, 29569: 32}
 """Number of channels by the magic number of a servo packet."""
@@ -27,7 +31,15 @@ _PWM_PLAUSIBLE = (500, 2500)
 _RATE_MIN, _RATE_MAX = 10, 10_000  # Hz; ArduPilot ignores steps of 0.1 s and more
 
 
-class ArduPilot:
+def is_servo_packet(packet: bytes) -> bool:
+    """Whether magic number and length are those of a servo packet."""
+    if len(packet) < _HEADER.size:
+        return False
+    channels = CHANNELS.get(_HEADER.unpack_from(packet)[0])
+    return channels is not None and len(packet) == _HEADER.size + 2 * channels
+
+
+class ArduPilot(Codec):
     """Makes the JSON lines of ArduPilot and reads its servo packets.
 
     motors: number of motors, on the first channels. refused: counts what cannot be used.
@@ -37,12 +49,6 @@ class ArduPilot:
         self._motors = motors
         self.refused = Refused() if refused is None else refused
         self._count: int | None = None
-        self.restarted = False
-        """Whether the frame count has restarted: the loop resets the vehicle and clears this."""
-        self.repeat = False
-        """Whether ArduPilot sent a frame again: the loop repeats the last sample and clears this."""
-        self.requested_dt: float | None = None
-        """s, the time step that ArduPilot asks for."""
         self.skipped = 0
         """Frames that did not arrive."""
 
@@ -64,24 +70,24 @@ class ArduPilot:
 
     def motors(self, packet: bytes) -> Array | None:
         """Outputs of a servo packet, 0 to 1 in ArduPilot's order, if its frame is a new one."""
-        if len(packet) < _HEADER.size:
-            return self._refuse("length: expected 40 or 72 bytes", f"{len(packet)}")
-        magic, rate, count = _HEADER.unpack_from(packet)
-        if magic not in CHANNELS:
-            return self._refuse("magic: expected 18458 or 29569", f"{magic}")
-        if len(packet) != _HEADER.size + 2 * CHANNELS[magic]:
-            return self._refuse("length: expected 40 or 72 bytes", f"{len(packet)}")
+        if not is_servo_packet(packet):
+            detail = f"{len(packet)} bytes, {packet[:2].hex()}"
+            self._refuse("expected 40 bytes with magic 18458 or 72 with 29569", detail)
+            return None
+        _, rate, count = _HEADER.unpack_from(packet)
         if not _RATE_MIN <= rate <= _RATE_MAX:
-            return self._refuse("frame_rate: expected 10 to 10000 Hz", f"{rate}")
+            self._refuse("frame_rate: expected 10 to 10000 Hz", f"{rate}")
+            return None
         pwm = np.frombuffer(packet, "<u2", self._motors, _HEADER.size).astype(np.float64)
         low, high = _PWM_PLAUSIBLE
         if not np.all((pwm == _PWM_OFF) | ((pwm >= low) & (pwm <= high))):
-            return self._refuse("pwm: expected 0 or 500 to 2500 us on the motors", f"{pwm}")
+            self._refuse("pwm: expected 0 or 500 to 2500 us on the motors", f"{pwm}")
+            return None
         if count == self._count:
-            self.repeat = True
+            self.asks_again = True
             return None
         self._follow(count)
-        self.requested_dt = 1.0 / rate
+        self.requested_period = 1.0 / rate
         return np.clip((pwm - _PWM_MIN) / (_PWM_MAX - _PWM_MIN), 0.0, 1.0)
 
     def _follow(self, count: int) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from propwash import frames
 from propwash._bridge import Refused
+from propwash.autopilot._loop import Codec
 from propwash.autopilot._simulation import Sample
 from propwash.sensors import Barometer, Gnss, Magnetometer
 
@@ -47,8 +48,8 @@ class Home:
 class Px4Sensors:
     """The sensors of a PX4 vehicle beside its IMU, and the rates at which they are sent.
 
-    GNSS errors vary slowly, as those of a receiver with a filter: PX4 does not arm while the fixes of
-    a vehicle at rest drift. noise: False sends true values.
+    GNSS errors vary slowly, as those of a receiver with a filter: PX4 does not arm while the fixes
+    of a vehicle at rest drift. noise: False sends true values.
     """
 
     barometer_rate = 50.0
@@ -56,19 +57,20 @@ class Px4Sensors:
     gnss_rate = 10.0
 
     def __init__(self, home: Home, seed: int, noise: bool) -> None:
-        at = {"latitude_deg": home.latitude_deg, "longitude_deg": home.longitude_deg}
-        field = magnetic_field(home)
-        if noise:
-            self.gnss = Gnss(
-                (0.02, 0.04), (0.02, 0.03), (0.5, 1.0), altitude=home.altitude, seed=seed, **at
-            )
-            self.barometer = Barometer(altitude=home.altitude, seed=seed)
-            self.magnetometer = Magnetometer(field, seed=seed)
-        else:
-            still = (0.0, 0.0)
-            self.gnss = Gnss(still, still, still, altitude=home.altitude, **at)
-            self.barometer = Barometer(0.0, 0.0, altitude=home.altitude)
-            self.magnetometer = Magnetometer(field, noise_density=0.0)
+        scale = 1.0 if noise else 0.0
+        self.gnss = Gnss(
+            (0.02 * scale, 0.04 * scale),
+            (0.02 * scale, 0.03 * scale),
+            (0.5 * scale, 1.0 * scale),
+            latitude_deg=home.latitude_deg,
+            longitude_deg=home.longitude_deg,
+            altitude=home.altitude,
+            seed=seed,
+        )
+        self.barometer = Barometer(0.11 * scale, 50.0 * scale, altitude=home.altitude, seed=seed)
+        self.magnetometer = Magnetometer(
+            magnetic_field(home), noise_density=2.3e-8 * scale, seed=seed
+        )
 
     def reset(self) -> None:
         """Draws biases again."""
@@ -76,7 +78,7 @@ class Px4Sensors:
             sensor.reset()
 
 
-class Px4:
+class Px4(Codec):
     """Makes PX4's sensor messages and reads its motor commands.
 
     motors: number of motors. home, seed, noise: of the sensors. refused: counts what PX4 sends and
@@ -119,8 +121,8 @@ class Px4:
     def sensors(self, sample: Sample) -> bytes:
         """The messages of one step.
 
-        GNSS fix and true state, if due, precede HIL_SENSOR: with it PX4 advances its clock, computes,
-        and answers.
+        GNSS fix and true state, if due, precede HIL_SENSOR: with it PX4 advances its clock,
+        computes, and answers.
         """
         usec = max(1, round(sample.time * 1e6))  # 0 is no time to PX4
         out = b""

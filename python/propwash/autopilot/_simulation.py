@@ -17,6 +17,8 @@ from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 
+_MAX_STEP = 1e-3  # s
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -74,21 +76,28 @@ class Simulation:
         self.dt, self.substeps = dt, substeps
         self.uav = Multicopter(parameters, seed=seed, noise=noise)
         self.ground = Ground(parameters)
-        self.uav.reset(
-            position=(0.0, 0.0, self.ground.rest_height),
-            rotor_speeds=np.zeros(self.uav.rotors),
-        )
         self._max = np.array(parameters.motor_values("speed_max"))
-        self._motors = np.zeros(self.uav.rotors)
         self.impact = 0.0
         """m/s, largest vertical speed at which the vehicle came to the ground."""
-        self._rotations = 0.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Puts the vehicle back on the ground at the start, at time 0, with the motors off."""
+        self._motors = np.zeros(self.uav.rotors)
+        self.uav.reset(
+            position=(0.0, 0.0, self.ground.rest_height), rotor_speeds=np.zeros(self.uav.rotors)
+        )
         self.sample = self._sampled(np.array([0.0, 0.0, 9.81]), np.zeros(3))
 
     @property
     def period(self) -> float:
-        """s, between two samples."""
+        """s, between two samples; a new one is divided into steps of at most 1 ms."""
         return self.dt * self.substeps
+
+    @period.setter
+    def period(self, period: float) -> None:
+        self.substeps = math.ceil(period / _MAX_STEP - 1e-9)
+        self.dt = period / self.substeps
 
     @property
     def on_ground(self) -> bool:
@@ -98,8 +107,7 @@ class Simulation:
     @property
     def overturned(self) -> bool:
         """Whether the vehicle lies on the ground with its top side down."""
-        w, x, y, z = self.sample.attitude
-        return self.sample.position[2] < 0.5 and 1.0 - 2.0 * (x * x + y * y) < 0.0
+        return bool(self.sample.position[2] < 0.5) and tilt(self.sample.attitude) > 0.5 * math.pi
 
     def step(self, motors: Array) -> Sample:
         """Advances by one period with motor outputs from 0 to 1; returns the new sample."""
