@@ -77,7 +77,9 @@ class QuadX:
         wish = 1.5 * np.clip(goal - p, -1.0, 1.0) - 2.0 * v
         self.integral += 0.002 * float(np.clip(goal[2] - p[2], -0.2, 0.2))
         c, s = math.cos(heading(matrix)), math.sin(heading(matrix))
-        tilt = np.clip(np.array([c * wish[0] + s * wish[1], -s * wish[0] + c * wish[1]]) / 10, -0.3, 0.3)
+        tilt = np.clip(
+            np.array([c * wish[0] + s * wish[1], -s * wish[0] + c * wish[1]]) / 10, -0.3, 0.3
+        )
         roll, pitch = math.atan2(matrix[2, 1], matrix[2, 2]), -math.asin(matrix[2, 0])
         turn = (yaw - heading(matrix) + math.pi) % (2 * math.pi) - math.pi
         wish_rates = np.array(
@@ -213,7 +215,9 @@ class Px4Peer:
             self.at_rest.append([*force, *rates])
         mode = 1 | (128 if self.pilot.armed else 0)
         controls = [*outputs.tolist(), *[0.0] * 12]
-        return self.pack(mavlink.MAVLink_hil_actuator_controls_message(m.time_usec, controls, mode, 1))
+        return self.pack(
+            mavlink.MAVLink_hil_actuator_controls_message(m.time_usec, controls, mode, 1)
+        )
 
     def fix(self, m: Any) -> None:
         """One HIL_GPS."""
