@@ -73,7 +73,7 @@ class QuadX:
         goal = np.array([2.0 if t > 8.0 else 0.0, 0.0, -min(3.0, t - 2.0)])
         if t > self.land:
             goal[2] = -3.0 + (t - self.land)
-        yaw = math.pi / 2 if t < 11.0 else math.pi
+        yaw = math.pi / 2 if t < 10.0 else math.pi
         wish = 1.5 * np.clip(goal - p, -1.0, 1.0) - 2.0 * v
         self.integral += 0.002 * float(np.clip(goal[2] - p[2], -0.2, 0.2))
         c, s = math.cos(heading(matrix)), math.sin(heading(matrix))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import random
 import socket
 import struct
 import subprocess
@@ -71,7 +73,7 @@ def ardupilot_loop(link: Any, **options: Any) -> Loop:
     return Loop(simulation, ArduPilot(), link, lockstep=True, **options)
 
 
-def flown(program: str, land: float = 14.0, rate: int = 500) -> tuple[Any, Loop]:
+def flown(program: str, land: float = 13.0, rate: int = 300) -> tuple[Any, Loop]:
     """A flight that lands again."""
     if program == "px4":
         px4 = Px4Peer(land)
@@ -80,7 +82,7 @@ def flown(program: str, land: float = 14.0, rate: int = 500) -> tuple[Any, Loop]
     else:
         peer = ArduPilotPeer(rate, land)
         loop = ardupilot_loop(Wire(peer, peer.frame()))
-    loop.run(lambda sample: sample.time < land + 5.0)
+    loop.run(lambda sample: sample.time < land + 4.0)
     return peer, loop
 
 
@@ -110,7 +112,7 @@ def test_commands_move_the_vehicle_as_documented(flight: tuple[Any, Loop]) -> No
     place, matrix = at(peer, 7.5)
     assert place == pytest.approx([0.0, 0.0, -3.0], abs=0.7)
     assert heading(matrix) == pytest.approx(np.pi / 2, abs=0.05)
-    place, matrix = at(peer, 13.9)
+    place, matrix = at(peer, 12.9)
     assert place[:2] == pytest.approx([2.0, 0.0], abs=0.2)
     assert abs(heading(matrix)) == pytest.approx(np.pi, abs=0.05)
     end = loop.simulation.sample
@@ -132,7 +134,7 @@ def test_inertial_readings_agree_with_the_motion(flight: tuple[Any, Loop]) -> No
 
 
 def test_px4_sensors_have_their_rates_and_units() -> None:
-    peer, loop = flown("px4", land=5.0)
+    peer, loop = flown("px4", land=4.5)
     seconds = loop.simulation.sample.time
     for name, rate in RATES.items():
         assert peer.seen[name] == pytest.approx(rate * seconds, abs=3.0), name
@@ -142,20 +144,24 @@ def test_px4_sensors_have_their_rates_and_units() -> None:
     assert np.ptp(true) > 2.0
 
 
-def test_px4_fixes_agree_with_the_place_and_do_not_drift_at_rest() -> None:
+def test_px4_fixes_of_a_vehicle_at_rest_do_not_drift() -> None:
     """PX4 arms only if the filtered drift of the fixes stays below 0.1 m/s."""
-    loop = px4_loop(wire := Wire(peer := Px4Peer(), b"", peer.hello()))
-    peer.pilot.land = 0.0  # it never arms: the motors stay off
-    loop.run(lambda sample: sample.time < 20.0)
-    assert wire.is_open
-    times, places, velocities = (np.array(rows) for rows in zip(*peer.fixes, strict=True))
-    metres = (places - places[0]) * [0.0111195, 0.0111195 * np.cos(np.radians(42.36)), -1e-3]
-    drift = np.zeros(3)
-    for step, dt in zip(np.diff(metres, axis=0), np.diff(times), strict=True):
-        drift += (np.clip(step / dt, -1.0, 1.0) - drift) * dt / 10.0
-    assert np.linalg.norm(drift[:2]) < 0.1
-    assert np.abs(velocities).max() < 0.5
-    assert places[0, :2] / 1e7 == pytest.approx([42.36, -71.09], abs=5e-5)
+    codec, reader = Px4(seed=3), mavlink.MAVLink(None)
+    rest = Simulation("flightgoggles", QUAD_X["px4"]).sample
+    fixes = []
+    for k in range(600):
+        data = codec.sensors(dataclasses.replace(rest, time=0.1 * k))
+        found = {m.get_type(): m for m in reader.parse_buffer(data)}
+        fixes.append(found["HIL_GPS"])
+    places = np.array([(m.lat, m.lon) for m in fixes], dtype=np.float64)
+    metres = (places - places[0]) * [0.0111195, 0.0111195 * np.cos(np.radians(42.36))]
+    drift, most = np.zeros(2), 0.0
+    for step in np.diff(metres, axis=0):
+        drift += (np.clip(step / 0.1, -1.0, 1.0) - drift) * 0.1 / 10.0
+        most = max(most, float(np.linalg.norm(drift)))
+    assert most < 0.1
+    assert max(abs(v) for m in fixes for v in (m.vn, m.ve, m.vd)) < 6 * 9.5  # cm/s
+    assert places[0] / 1e7 == pytest.approx([42.36, -71.09], abs=5e-5)
 
 
 def test_without_noise_the_fix_is_the_place() -> None:
@@ -233,14 +239,11 @@ def test_frame_that_ardupilot_repeats_gets_the_same_line_and_no_step() -> None:
     loop = ardupilot_loop(wire, patience=0.0)
     for _ in range(5):
         loop.tick()
-    first, wire.arriving = wire.arriving, []
     sent: list[bytes] = []
     wire.send = sent.append  # type: ignore[method-assign]  # the answers are lost from here on
-    wire.arriving = first
     loop.tick()
     steps = loop.statistics.steps
-    loop.tick()
-    wire.arriving = first * 2
+    wire.arriving = [peer.frame()] * 2
     loop.tick()
     assert loop.statistics.steps == steps
     assert len(sent) == 3
@@ -248,24 +251,24 @@ def test_frame_that_ardupilot_repeats_gets_the_same_line_and_no_step() -> None:
     assert loop.statistics.repeated == 2
 
 
-def mutated(packet: bytes, random: np.random.Generator) -> bytes:
+def mutated(packet: bytes, draw: random.Random) -> bytes:
     """A packet with changed, missing or additional bytes, or any bytes at all."""
     data = bytearray(packet)
-    kind = random.integers(4)
+    kind = draw.randrange(4)
     if kind == 0:
-        return bytes(random.bytes(int(random.integers(1, 120))))
+        return draw.randbytes(draw.randrange(1, 120))
     if kind == 1:
-        return bytes(data[: random.integers(1, len(data))])
+        return bytes(data[: draw.randrange(1, len(data))])
     if kind == 2:
-        data += random.bytes(int(random.integers(1, 40)))
-    for _ in range(random.integers(1, 5)):
-        data[random.integers(len(data))] = random.integers(256)
+        data += draw.randbytes(draw.randrange(1, 40))
+    for _ in range(draw.randrange(1, 5)):
+        data[draw.randrange(len(data))] = draw.randrange(256)
     return bytes(data)
 
 
 @pytest.mark.parametrize("program", ["px4", "ardupilot"])
 def test_loop_flies_on_after_100000_fuzzed_packets(program: str) -> None:
-    random = np.random.default_rng(5)
+    draw = random.Random(5)
     if program == "px4":
         px4 = Px4Peer()
         loop, peer = px4_loop(wire := Wire(px4, b"", px4.hello())), px4
@@ -278,7 +281,7 @@ def test_loop_flies_on_after_100000_fuzzed_packets(program: str) -> None:
     loop.run(lambda sample: sample.time < 0.1)
     usable = 0
     for _ in range(100_000):
-        outputs = loop.codec.motors(mutated(packet, random))
+        outputs = loop.codec.motors(mutated(packet, draw))
         if outputs is not None:
             usable += 1
             assert np.all((outputs >= 0.0) & (outputs <= 1.0))
@@ -361,7 +364,7 @@ def test_program_may_be_killed_and_started_again(
         loop, serve = ardupilot_loop(link, patience=0.2), serve_ardupilot  # type: ignore[assignment]
     background.append(Background(loop))
     for start in range(3):
-        peer = serve(link.port, 900)
+        peer = serve(link.port, 300)
         assert not peer.errors, start
         assert peer.path[-1][0] < 4.0
         first_place = peer.path[0][1]

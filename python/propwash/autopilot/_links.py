@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, Self
 
 LOOPBACK = "127.0.0.1"
 _MAX_PACKET = 65536
@@ -78,6 +78,12 @@ class UdpLink:
     def close(self) -> None:
         """Closes the socket."""
         self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class TcpLink:

@@ -75,6 +75,8 @@ class Loop:
         step only.
     lockstep: every step waits for the answer to its sample.
     resend: s after which a sample without answer is sent again in lock step.
+    tolerance: s of wall time by which the loop may be late and catch up; after a longer delay
+        simulated time continues from where it was.
     patience: s of wall time to wait for an answer.
     unanswered: what follows in lock step. "stop": the flight controller counts as lost. "step": one
         period with the outputs of the previous one. "wait": time stands still.
@@ -92,6 +94,7 @@ class Loop:
         lockstep: bool = False,
         resend: float | None = None,
         patience: float = 0.5,
+        tolerance: float = 0.1,
         unanswered: Literal["stop", "step", "wait"] = "stop",
         report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.monotonic,
@@ -105,8 +108,8 @@ class Loop:
         self._lockstep, self._resend, self._patience = lockstep, resend, patience
         self._unanswered = unanswered
         self._report, self._clock = report, clock
-        self._pacer = None if rate is None else Pacer(rate, clock=clock, sleep=sleep)
-        self._free = Pacer(1.0, clock=clock, sleep=sleep)  # while no one answers
+        self._pacer = None if rate is None else Pacer(rate, tolerance, clock, sleep)
+        self._free = Pacer(1.0, tolerance, clock, sleep)  # while no one answers
         self._rate = rate or 1.0
         self._outputs = np.zeros(len(simulation.motor_map.order))
         self._heard = clock()

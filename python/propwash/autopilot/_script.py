@@ -20,6 +20,8 @@ MAX_ANGLE = math.radians(60.0)
 """rad, of a full roll or pitch stick in angle mode: Betaflight's default."""
 MAX_RATE = math.radians(200.0)
 """rad/s, of a full stick in rate mode, set by our configuration file."""
+IDLE = 0.055
+"""Output of a motor at zero throttle, set by our configuration file."""
 _GRAVITY = 9.81
 _ARMED = 0.02  # an output above it: the motors idle
 
@@ -79,7 +81,7 @@ class ScriptedFlight:
         self._warm_up, self._wait = warm_up, wait
         self._sticks = Sticks()
         self._sample: Sample
-        self._bias = 0.0
+        self._bias, self._steered = 0.0, 0.0
         self._parts = self._fly()
 
     @property
@@ -158,7 +160,7 @@ class ScriptedFlight:
         for t in self._for(self._hold):
             self._steer(self._height)
             yield t
-            if t > 2.0:
+            if t > 3.0:
                 worst = max(worst, abs(self._sample.position[2] - self._height))
                 drift = max(drift, float(np.hypot(*self._sample.position[:2])))
         passed = worst < 0.3 and drift < 1.0 and not self._stopped()
@@ -219,10 +221,12 @@ class ScriptedFlight:
         """Holds the height and the place above the start, in angle mode."""
         s = self._sample
         error = max(-1.0, min(1.0, height - s.position[2]))
-        self._bias = max(-0.3, min(0.3, self._bias + 0.0005 * error))
+        elapsed, self._steered = s.time - self._steered, s.time
+        self._bias = max(-0.3, min(0.3, self._bias + 0.06 * error * min(elapsed, 0.02)))
         climb = 4.0 * error - 3.5 * s.velocity[2]
         hover = self._vehicle.weight / self._vehicle.max_thrust
-        self._sticks.throttle = max(0.02, hover * (1.0 + climb / _GRAVITY) + self._bias)
+        output = hover * (1.0 + climb / _GRAVITY)
+        self._sticks.throttle = max(0.02, (output - IDLE) / (1.0 - IDLE) + self._bias)
         w, x, y, z = s.attitude
         yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         east, north = -1.0 * s.position[:2] - 1.4 * s.velocity[:2]

@@ -115,11 +115,10 @@ class Simulation:
         command = RotorSpeeds(np.sqrt(self.motor_map.to_rotors(self._motors)) * self._max)
         force, rate = np.zeros(3), np.zeros(3)
         for _ in range(self.substeps):
-            falling = -self.uav.velocity[2]
-            was = self.ground.touching
-            self.uav.set_external_wrench(*self.ground.wrench(self.uav.state))
+            state, was = self.uav._state(), self.ground.touching
+            self.uav.set_external_wrench(*self.ground.wrench(state))
             if self.ground.touching and not was:
-                self.impact = max(self.impact, falling)
+                self.impact = max(self.impact, -float(state[1][2]))
             self.uav.step(command, self.dt)
             reading = self.uav.imu
             force += reading.specific_force

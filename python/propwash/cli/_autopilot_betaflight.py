@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 
-from propwash.autopilot import Loop, Sample, UdpLink
+from propwash._bridge import Refused
+from propwash.autopilot import Loop, Sample, Simulation, Statistics, UdpLink
 from propwash.autopilot import _betaflight as betaflight
+from propwash.autopilot._betaflight_program import Program, configuration
 from propwash.autopilot._script import Check, ScriptedFlight
 from propwash.cli import autopilot
+from propwash.cli._shared import check_range
 
 HELP = "Betaflight's simulator build, over UDP (docs/betaflight.md)"
 
@@ -19,6 +26,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--script", choices=("hold", "sticks"), help="fly a script and print a table of its checks"
     )
     parser.add_argument(
+        "--config", action="store_true", help="print Betaflight's settings for the vehicle and end"
+    )
+    parser.add_argument(
+        "--program",
+        type=Path,
+        metavar="ELF",
+        help="start this Betaflight, with its settings, and end it at the end (default: it runs)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("betaflight"),
+        help="working directory of the program (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--keep-settings", action="store_true", help="use the folder's eeprom.bin as it is"
+    )
+    parser.add_argument(
         "--polarity",
         choices=("gazebo", "legacy"),
         default="gazebo",
@@ -26,52 +51,108 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ENABLE_GAZEBO_BRIDGE=0 and older releases (default: %(default)s)",
     )
     parser.add_argument(
-        "--lockstep",
+        "--sync",
         action="store_true",
-        help="wait for the motors of each sample: for builds with ENABLE_SIMULATOR_GYROPID_SYNC",
+        help="settings for a build with ENABLE_SIMULATOR_GYROPID_SYNC: one control step a packet",
     )
     parser.add_argument(
         "--packets", type=int, default=500, help="state packets per second (default: %(default)s)"
     )
 
 
+@dataclass(frozen=True)
+class Flown:
+    """A finished flight."""
+
+    script: ScriptedFlight | None
+    """None without --script."""
+    statistics: Statistics
+    refused: Refused
+    starts: int
+    """Number of times that Betaflight was started, 0 without --program."""
+
+
 def run(options: argparse.Namespace) -> None:
     """Runs the command."""
-    substeps = max(1, round(1000 / options.packets))
-    simulation = autopilot.make_simulation(
-        options, "betaflight", 1.0 / (options.packets * substeps), substeps
-    )
-    codec = betaflight.Betaflight(options.polarity)
-    link = UdpLink(betaflight.MOTOR_PORT, (options.host, betaflight.STATE_PORT), options.host)
-    sticks = betaflight.Transmitter(options.host)
-    loop = Loop(
-        simulation,
-        codec,
-        link,
-        lockstep=options.lockstep,
-        resend=0.02,
-        report=lambda text: print(text, file=sys.stderr, flush=True),
-    )
-    script = ScriptedFlight(
-        simulation.parameters, sticks.set, lambda: loop.connected, options.script or "hold"
-    )
+    if options.config:
+        print(_settings(options, _simulation(options)), end="")
+        return
+    flown = fly(options)
+    if flown.script is not None:
+        print(table(flown.script.checks))
+        if not flown.script.passed:
+            raise ValueError(f"the flight ended in part {flown.script.phase!r}")
+
+
+def fly(options: argparse.Namespace) -> Flown:
+    """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
+    simulation = _simulation(options)
+    with ExitStack() as closed:
+        link = UdpLink(betaflight.MOTOR_PORT, (options.host, betaflight.STATE_PORT), options.host)
+        closed.callback(link.close)
+        sticks = betaflight.Transmitter(options.host)
+        closed.callback(sticks.close)
+        starts = 0
+        if options.program is not None:
+            options.folder.mkdir(parents=True, exist_ok=True)
+            settings = None if options.keep_settings else _settings(options, simulation)
+            program = Program(options.program, options.folder, settings)
+            closed.callback(program.close)
+            program.start(link, options.host, _report)
+            starts = program.starts
+        sticks.start()
+        codec = betaflight.Betaflight(options.polarity)
+        codec.refused = Refused(_report)
+        loop = Loop(
+            simulation,
+            codec,
+            link,
+            lockstep=True,
+            resend=0.25,
+            patience=1.0,
+            tolerance=2.0 * simulation.period,
+            report=_report,
+        )
+        script = _run(loop, sticks, options)
+    return Flown(script, loop.statistics, codec.refused, starts)
+
+
+def _run(
+    loop: Loop, sticks: betaflight.Transmitter, options: argparse.Namespace
+) -> ScriptedFlight | None:
+    parameters = loop.simulation.parameters
+    script = None
+    if options.script is not None:
+        script = ScriptedFlight(parameters, sticks.set, lambda: loop.connected, options.script)
+    end = math.inf if options.duration is None else options.duration
 
     def pilot(sample: Sample) -> bool:
-        return sample.time < (options.duration or float("inf")) and (
-            script(sample) if options.script else True
-        )
+        return sample.time < end and (script is None or script(sample))
 
-    sticks.start()
     try:
         loop.run(pilot)
     finally:
-        sticks.close()
-        link.close()
-        print(loop.statistics, f"refused: {codec.refused}", file=sys.stderr)
-    if options.script:
-        print(table(script.checks))
-        if not script.passed:
-            raise ValueError(f"the flight ended in part {script.phase!r}")
+        _report(f"{loop.statistics}, refused: {loop.codec.refused}")
+    return script
+
+
+def _simulation(options: argparse.Namespace) -> Simulation:
+    check_range("packets", options.packets, 250, 1000)
+    substeps = max(1, round(1000 / options.packets))
+    return autopilot.make_simulation(
+        options, "betaflight", 1.0 / (options.packets * substeps), substeps
+    )
+
+
+def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
+    is_reversed = options.own_spins and simulation.motor_map.reversed
+    return configuration(
+        simulation.parameters, is_reversed, options.packets if options.sync else None
+    )
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def table(checks: list[Check]) -> str:

@@ -48,7 +48,9 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def make_simulation(options: argparse.Namespace, program: str, dt: float, substeps: int) -> Any:
+def make_simulation(
+    options: argparse.Namespace, program: str, dt: float, substeps: int
+) -> Simulation:
     """The simulation that the common options describe, for the motors of a program."""
     check_range("seed", options.seed, 0, 2**63 - 1)
     check_range("duration", options.duration, 0.0, 1e6)
