@@ -88,7 +88,7 @@ class QuadX:
         torque = np.array([0.0049, 0.0049, 0.0069]) * 15.0 * (wish_rates - rates)
         levers = 4 * 9.24 * np.array([0.08, 0.08, 0.136])
         lift = (GRAVITY - wish[2] - self.integral) / (4 * 9.24) / max(0.7, matrix[2, 2])
-        return np.clip(lift + (torque / levers) @ self.MIX, 0.02, 1.0)
+        return np.asarray(np.clip(lift + (torque / levers) @ self.MIX, 0.02, 1.0))
 
 
 class Physics:

@@ -32,7 +32,9 @@ from propwash.sensors import Magnetometer
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
 
-from autopilot_peers import ArduPilotPeer, Px4Peer, heading, mavlink
+from autopilot_peers import ArduPilotPeer, Px4Peer, heading
+from pymavlink.dialects.v20 import common as mavlink
+
 from propwash.autopilot._px4 import magnetic_field
 
 RATES = {"baro": 50.0, "mag": 50.0, "HIL_GPS": 10.0, "HIL_STATE_QUATERNION": 200.0, "imu": 250.0}
@@ -240,7 +242,7 @@ def test_frame_that_ardupilot_repeats_gets_the_same_line_and_no_step() -> None:
     for _ in range(5):
         loop.tick()
     sent: list[bytes] = []
-    wire.send = sent.append  # type: ignore[method-assign]  # the answers are lost from here on
+    wire.send = sent.append  # type: ignore[assignment, method-assign]  # the answers are lost from here on
     loop.tick()
     steps = loop.statistics.steps
     wire.arriving = [peer.frame()] * 2
@@ -269,14 +271,17 @@ def mutated(packet: bytes, draw: random.Random) -> bytes:
 @pytest.mark.parametrize("program", ["px4", "ardupilot"])
 def test_loop_flies_on_after_100000_fuzzed_packets(program: str) -> None:
     draw = random.Random(5)
+    peer: Any
     if program == "px4":
-        px4 = Px4Peer()
-        loop, peer = px4_loop(wire := Wire(px4, b"", px4.hello())), px4
+        peer = Px4Peer()
+        wire = Wire(peer, b"", peer.hello())
+        loop = px4_loop(wire)
         numbers = mavlink.MAVLink_hil_actuator_controls_message(1, [0.3] * 16, 129, 1)
-        packet = bytes(numbers.pack(px4.link))
+        packet = bytes(numbers.pack(peer.link))
     else:
-        peer = ArduPilotPeer()  # type: ignore[assignment]
-        loop = ardupilot_loop(wire := Wire(peer, peer.frame()))  # type: ignore[attr-defined]
+        peer = ArduPilotPeer()
+        wire = Wire(peer, peer.frame())
+        loop = ardupilot_loop(wire)
         packet = struct.pack("<HHI16H", 18458, 1000, 7, *[1200] * 16)
     loop.run(lambda sample: sample.time < 0.1)
     usable = 0
@@ -291,8 +296,8 @@ def test_loop_flies_on_after_100000_fuzzed_packets(program: str) -> None:
     loop.codec.motors(b"\0" * 600)  # ends a message that the reader waits for
     loop.codec.restarted = loop.codec.asks_again = False
     if program == "ardupilot":  # fuzzed frame counts: as after a restart of ArduPilot
-        peer.count, peer.time = 0, 0.0  # type: ignore[attr-defined]
-        wire.arriving = [peer.frame()]  # type: ignore[attr-defined]
+        peer.count, peer.time = 0, 0.0
+        wire.arriving = [peer.frame()]
     answered = loop.statistics.answered
     for _ in range(100):
         loop.tick()

@@ -49,8 +49,6 @@ class ArduPilot(Codec):
         self._motors = motors
         self.refused = Refused() if refused is None else refused
         self._count: int | None = None
-        self.skipped = 0
-        """Frames that did not arrive."""
 
     def sensors(self, sample: Sample) -> bytes:
         """The line of JSON of a sample, without spaces, as ArduPilot's reader requires."""
@@ -93,8 +91,9 @@ class ArduPilot(Codec):
     def _follow(self, count: int) -> None:
         if self._count is None or count < self._count:
             self.restarted = True
-        else:
-            self.skipped += count - self._count - 1
+        elif count > self._count + 1:
+            detail = f"{self._count} before {count}"
+            self.refused.add("servo packet: frames missing before this one", detail)
         self._count = count
 
     def _refuse(self, reason: str, detail: str) -> None:

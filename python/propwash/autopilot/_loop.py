@@ -35,7 +35,7 @@ class Codec(Protocol):
         """
 
     restarted: bool = False
-    """Set by `motors` when the flight controller has been started anew; the loop clears it."""
+    """Set by `motors` when the flight controller starts anew or ends; the loop clears it."""
     asks_again: bool = False
     """Set by `motors` when the flight controller lacks the last sample; the loop clears it."""
     requested_period: float | None = None
@@ -55,7 +55,7 @@ class Statistics:
     missed: int = 0
     """Periods in lock step without an answer, with the outputs of the previous one."""
     restarts: int = 0
-    """Number of times the flight controller was started, and the vehicle with it."""
+    """Number of times the vehicle returned to its start."""
     extra: int = 0
     """Further motor outputs in one period: the last one counts, or in lock step the first one."""
     lost: int = 0
@@ -81,7 +81,8 @@ class Loop:
     unanswered: what follows in lock step. "stop": the flight controller counts as lost. "step": one
         period with the outputs of the previous one. "wait": time stands still.
 
-    When the flight controller is started anew, the vehicle returns to its start, at time 0.
+    When the flight controller starts anew, or its connection ends, the vehicle returns to its
+    start, at time 0.
     """
 
     def __init__(
@@ -178,7 +179,10 @@ class Loop:
     def _restart(self) -> None:
         self.codec.restarted = self.connected = False
         self.statistics.restarts += 1
-        self._report(f"flight controller (re)started at {self.simulation.sample.time:.3f} s")
+        self._report(
+            f"flight controller started or ended at {self.simulation.sample.time:.3f} s; the vehicle "
+            "is back at its start"
+        )
         self.simulation.reset()
         self._outputs = np.zeros_like(self._outputs)
         for pacer in (self._pacer, self._free):
