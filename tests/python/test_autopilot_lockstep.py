@@ -26,16 +26,14 @@ from propwash.autopilot import (
     TcpLink,
     UdpLink,
 )
-from propwash.autopilot._ardupilot import is_servo_packet
 from propwash.sensors import Magnetometer
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
 
 from autopilot_peers import ArduPilotPeer, Px4Peer, heading
-from pymavlink.dialects.v20 import common as mavlink
-
 from propwash.autopilot._px4 import magnetic_field
+from pymavlink.dialects.v20 import common as mavlink
 
 RATES = {"baro": 50.0, "mag": 50.0, "HIL_GPS": 10.0, "HIL_STATE_QUATERNION": 200.0, "imu": 250.0}
 
@@ -84,7 +82,7 @@ def flown(program: str, land: float = 13.0, rate: int = 300) -> tuple[Any, Loop]
     else:
         peer = ArduPilotPeer(rate, land)
         loop = ardupilot_loop(Wire(peer, peer.frame()))
-    loop.run(lambda sample: sample.time < land + 4.0)
+    loop.run(lambda sample: sample.time < land + 6.0)
     return peer, loop
 
 
@@ -365,7 +363,7 @@ def test_program_may_be_killed_and_started_again(
         link: Any = TcpLink(0)
         loop, serve = px4_loop(link), serve_px4
     else:
-        link = UdpLink(0, is_peer=is_servo_packet)
+        link = UdpLink(0, is_peer=ArduPilot.is_servo_packet)
         loop, serve = ardupilot_loop(link, patience=0.2), serve_ardupilot  # type: ignore[assignment]
     background.append(Background(loop))
     for start in range(3):
@@ -378,7 +376,7 @@ def test_program_may_be_killed_and_started_again(
 
 
 def test_silent_ardupilot_stops_time(background: list[Background]) -> None:
-    link = UdpLink(0, is_peer=is_servo_packet)
+    link = UdpLink(0, is_peer=ArduPilot.is_servo_packet)
     loop = ardupilot_loop(link, patience=0.02)
     background.append(Background(loop))
     serve_ardupilot(link.port, 200)
@@ -389,7 +387,7 @@ def test_silent_ardupilot_stops_time(background: list[Background]) -> None:
 
 
 def test_foreign_datagrams_do_not_take_the_answers_away(background: list[Background]) -> None:
-    link = UdpLink(0, is_peer=is_servo_packet)
+    link = UdpLink(0, is_peer=ArduPilot.is_servo_packet)
     loop = ardupilot_loop(link)
     background.append(Background(loop))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:

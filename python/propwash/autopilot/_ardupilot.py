@@ -16,12 +16,6 @@ from propwash.autopilot._simulation import Sample
 
 Array = NDArray[np.float64]
 
-PORT = 9002
-"""UDP port on which ArduPilot expects the simulator."""
-
-RATE = 1000.0
-"""Hz, of the steps before ArduPilot asks for its own rate."""
-
 CHANNELS = {18458: 16, 29569: 32}
 """Number of channels by the magic number of a servo packet."""
 
@@ -31,24 +25,29 @@ _PWM_PLAUSIBLE = (500, 2500)
 _RATE_MIN, _RATE_MAX = 10, 10_000  # Hz; ArduPilot ignores steps of 0.1 s and more
 
 
-def is_servo_packet(packet: bytes) -> bool:
-    """Whether magic number and length are those of a servo packet."""
-    if len(packet) < _HEADER.size:
-        return False
-    channels = CHANNELS.get(_HEADER.unpack_from(packet)[0])
-    return channels is not None and len(packet) == _HEADER.size + 2 * channels
-
-
 class ArduPilot(Codec):
     """Makes the JSON lines of ArduPilot and reads its servo packets.
 
     motors: number of motors, on the first channels. refused: counts what cannot be used.
     """
 
+    PORT = 9002
+    """UDP port on which ArduPilot expects the simulator."""
+    RATE = 1000.0
+    """Hz, of the steps before ArduPilot asks for its own rate."""
+
     def __init__(self, motors: int = 4, *, refused: Refused | None = None) -> None:
         self._motors = motors
         self.refused = Refused() if refused is None else refused
         self._count: int | None = None
+
+    @staticmethod
+    def is_servo_packet(packet: bytes) -> bool:
+        """Whether magic number and length are those of a servo packet."""
+        if len(packet) < _HEADER.size:
+            return False
+        channels = CHANNELS.get(_HEADER.unpack_from(packet)[0])
+        return channels is not None and len(packet) == _HEADER.size + 2 * channels
 
     def sensors(self, sample: Sample) -> bytes:
         """The line of JSON of a sample, without spaces, as ArduPilot's reader requires."""
@@ -68,7 +67,7 @@ class ArduPilot(Codec):
 
     def motors(self, packet: bytes) -> Array | None:
         """Outputs of a servo packet, 0 to 1 in ArduPilot's order, if its frame is a new one."""
-        if not is_servo_packet(packet):
+        if not self.is_servo_packet(packet):
             detail = f"{len(packet)} bytes, {packet[:2].hex()}"
             self._refuse("expected 40 bytes with magic 18458 or 72 with 29569", detail)
             return None

@@ -180,8 +180,8 @@ class Loop:
         self.codec.restarted = self.connected = False
         self.statistics.restarts += 1
         self._report(
-            f"flight controller started or ended at {self.simulation.sample.time:.3f} s; the vehicle "
-            "is back at its start"
+            f"flight controller started or ended at {self.simulation.sample.time:.3f} s; "
+            "the vehicle is back at its start"
         )
         self.simulation.reset()
         self._outputs = np.zeros_like(self._outputs)

@@ -17,11 +17,6 @@ from propwash.sensors import Barometer, Gnss, Magnetometer
 
 Array = NDArray[np.float64]
 
-PORT = 4560
-"""TCP port on which a simulator waits for PX4."""
-RATE = 250.0
-"""Hz, of HIL_SENSOR: the rate for which PX4's simulated drivers are configured."""
-
 # bits of HIL_SENSOR.fields_updated, as PX4 groups them
 IMU_FIELDS = 0b0_0000_0011_1111
 MAGNETOMETER_FIELDS = 0b0_0001_1100_0000
@@ -84,6 +79,11 @@ class Px4(Codec):
     motors: number of motors. home, seed, noise: of the sensors. refused: counts what PX4 sends and
     this class cannot use.
     """
+
+    PORT = 4560
+    """TCP port on which a simulator waits for PX4."""
+    RATE = 250.0
+    """Hz, of HIL_SENSOR: the rate of the simulators that PX4 comes with."""
 
     def __init__(
         self,

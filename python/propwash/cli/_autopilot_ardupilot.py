@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from propwash.autopilot import ArduPilot, Loop, UdpLink
-from propwash.autopilot import _ardupilot as ardupilot
 from propwash.cli import autopilot
 
 HELP = "ArduPilot's simulator, over UDP in lock step (docs/ardupilot.md)"
@@ -13,17 +12,17 @@ HELP = "ArduPilot's simulator, over UDP in lock step (docs/ardupilot.md)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of ArduPilot."""
-    autopilot.add_lockstep(parser, ardupilot.PORT, "UDP")
+    autopilot.add_lockstep(parser, ArduPilot.PORT, "UDP")
 
 
 def run(options: argparse.Namespace) -> None:
     """Runs the command."""
-    simulation = autopilot.make_simulation(options, "ardupilot", 1.0 / ardupilot.RATE, 1)
+    simulation = autopilot.make_simulation(options, "ardupilot", 1.0 / ArduPilot.RATE, 1)
     codec = ArduPilot(len(simulation.motor_map.order), refused=autopilot.reporting())
     loop = Loop(
         simulation,
         codec,
-        UdpLink(options.port, host=options.host, is_peer=ardupilot.is_servo_packet),
+        UdpLink(options.port, host=options.host, is_peer=ArduPilot.is_servo_packet),
         rate=None,
         lockstep=True,
         patience=options.patience,

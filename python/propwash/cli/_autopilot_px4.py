@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from propwash.autopilot import Home, Loop, Px4, TcpLink
-from propwash.autopilot import _px4 as px4
 from propwash.cli import autopilot
 from propwash.cli._shared import check_range
 
@@ -14,7 +13,7 @@ HELP = "PX4's simulator build, over TCP in lock step (docs/px4.md)"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of PX4."""
-    autopilot.add_lockstep(parser, px4.PORT, "TCP")
+    autopilot.add_lockstep(parser, Px4.PORT, "TCP")
     parser.add_argument(
         "--speed",
         type=float,
@@ -22,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="simulated seconds per second; 0: as fast as PX4 answers (default: %(default)s)",
     )
     parser.add_argument(
-        "--rate", type=float, default=px4.RATE, help="Hz, of HIL_SENSOR (default: %(default)s)"
+        "--rate", type=float, default=Px4.RATE, help="Hz, of HIL_SENSOR (default: %(default)s)"
     )
     parser.add_argument(
         "--home",
