@@ -3,8 +3,8 @@
     python bench/betaflight_runs.py obj/main/betaflight_SITL.elf [--runs 20] [--busy 4]
 
 Betaflight is started anew for each flight, which has its own seed. --busy starts processes that
-load the processor with an endless loop. Arguments after -- go to `python -m propwash autopilot
-betaflight`, such as -- --vehicle blackbird.
+load the processor with an endless loop. Other arguments go to `python -m propwash autopilot
+betaflight`, such as --vehicle blackbird, --clock wall.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ def main() -> None:
     parser.add_argument("program", type=Path)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--busy", type=int, default=0, help="processes with an endless loop")
-    parser.add_argument("rest", nargs="*", help="arguments of the command, after --")
-    options = parser.parse_args()
+    options, rest = parser.parse_known_args()
     columns = (*PARTS, "starts", "steps", "answered", "lost", "late s", "wall s", "load")
     print(f"| run | {' | '.join(columns)} |\n| --- |{' --- |' * len(columns)}", flush=True)
     loads = [multiprocessing.Process(target=busy, daemon=True) for _ in range(options.busy)]
@@ -65,7 +64,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         flight = ["--program", str(options.program), "--folder", folder, "--script", "sticks"]
         for number in range(1, options.runs + 1):
-            text, good = row(number, [*flight, "--seed", str(number), *options.rest])
+            text, good = row(number, [*flight, "--seed", str(number), *rest])
             passed += good
             print(text, flush=True)
     for load in loads:

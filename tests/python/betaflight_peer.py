@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 GRAVITY = 9.80665
-_MIXER = np.array([[-1, 1, -1], [-1, -1, 1], [1, 1, 1], [1, -1, -1]], dtype=np.float64)
+_MIXER = np.array([[-1, 1, 1], [-1, -1, -1], [1, 1, -1], [1, -1, 1]], dtype=np.float64)
 """Roll (right), pitch (nose down), yaw (counter-clockwise: CW propellers faster) of motors 1 to 4,
 RR, FR, RL, FL, as in the default quad-x whose motors 1 and 4 turn clockwise."""
 _RX_LOSS = 0.15  # s
@@ -107,7 +107,7 @@ class StrictBetaflight:
 
     def _up(self, q: Array) -> Array:
         """The direction of up in the body frame (forward, left, up)."""
-        w, x, y, z = q * (1, 1, -1, -1) if self.is_gazebo else q
+        w, x, y, z = q * (1, 1, -1, -1) if self.is_gazebo else q  # any heading: up is the same
         return np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
 
     def _calibrate(self, gyro: Array, force: Array) -> None:

@@ -53,7 +53,9 @@ class Betaflight(Codec):
         is_gazebo = self._is_gazebo
         p, q, r = sample.angular_rate
         w, x, y, z = sample.attitude
-        attitude = (w, x, -y, -z) if is_gazebo else _north_west_up(w, x, y, z)
+        # the default build turns the attitude by 90 degrees about z where 270 are right, like the
+        # place, and conjugates it by 180 degrees about x: undone here
+        attitude = (z, y, x, w) if is_gazebo else _north_west_up(w, x, y, z)
         east, north, up = sample.position
         mirror = -1.0 if is_gazebo else 1.0
         latitude = self._home[0] + mirror * north / _METRES_PER_DEGREE
@@ -93,11 +95,11 @@ class Betaflight(Codec):
 def _north_west_up(w: float, x: float, y: float, z: float) -> tuple[float, float, float, float]:
     """The attitude relative to north, west, up instead of east, north, up."""
     k = math.sqrt(0.5)
-    return (k * (w - z), k * (x - y), k * (y + x), k * (z + w))
+    return (k * (w + z), k * (x + y), k * (y - x), k * (z - w))
 
 
 class Transmitter:
-    """Sends the sticks at a steady rate from a thread, whatever the simulation does.
+    """Sends the sticks: at a steady rate from a thread, whatever the simulation does, or one by one.
 
     Betaflight loses the radio after 150 ms without a packet. Channels are in µs: roll, pitch,
     throttle, yaw from 1000 to 2000, then switches.
@@ -106,17 +108,21 @@ class Transmitter:
     def __init__(self, host: str = LOOPBACK, port: int = RC_PORT, rate: float = 100.0) -> None:
         self._link = UdpLink(0, (host, port), host)
         self._period = 1.0 / rate
-        self._channels = (1500, 1500, 1000, 1500)
+        self._channels: tuple[int, ...] = (1500, 1500, 1000, 1500)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="transmitter", daemon=True)
 
     def start(self) -> None:
-        """Starts to send."""
+        """Starts to send from a thread."""
         self._thread.start()
 
     def set(self, channels: Sequence[int]) -> None:
         """Sets the channels that are sent from now on."""
-        self._channels = tuple(int(c) for c in channels)  # type: ignore[assignment]
+        self._channels = tuple(int(c) for c in channels)
+
+    def send(self, seconds: float) -> None:
+        """Sends one packet with a time stamp [s]."""
+        self._link.send(Betaflight.sticks(seconds, self._channels))
 
     def close(self) -> None:
         """Stops."""
@@ -128,6 +134,6 @@ class Transmitter:
     def _run(self) -> None:
         start = due = time.monotonic()
         while not self._stop.is_set():
-            self._link.send(Betaflight.sticks(due - start, self._channels))
+            self.send(due - start)
             due = max(due + self._period, time.monotonic())
             self._stop.wait(max(0.0, due - time.monotonic()))

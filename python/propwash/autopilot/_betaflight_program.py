@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from propwash.autopilot._links import LOOPBACK, Link
+from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.vehicle import VehicleParameters
 
 _ATTEMPTS = 20
+_START_TIME = 5.0  # s, for the first packet
 _GYRO_RATE = 1000  # Hz, of the simulator build's gyroscope
 _CONFIGURATION = """\
 # Betaflight SITL for the propwash vehicle {name!r}
@@ -20,6 +23,12 @@ set pid_process_denom = {denominator}
 set yaw_motors_reversed = {reversed}
 set gyro_calib_noise_limit = 0
 set acc_calibration = 0,0,0,1
+set failsafe_delay = 200
+set failsafe_throttle_low_delay = 300
+rxfail 0 h
+rxfail 1 h
+rxfail 2 h
+rxfail 3 h
 aux 0 0 0 1700 2100 0 0
 aux 1 1 1 1700 2100 0 0
 rateprofile 0
@@ -56,17 +65,24 @@ class Program:
     path: the program, obj/main/betaflight_SITL.elf after `make TARGET=SITL`.
     folder: its working directory, with eeprom.bin and betaflight.log.
     settings: text of `configuration()`, written to eeprom.bin first; None keeps that file.
+    clock: the program's clock; None for that of the wall.
 
     Raises FileNotFoundError without the program, ValueError for settings that it rejects.
     """
 
-    def __init__(self, path: Path, folder: Path, settings: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        folder: Path,
+        settings: str | None = None,
+        clock: SimulatedClock | None = None,
+    ) -> None:
         if not path.is_file():
             raise FileNotFoundError(
                 f"--program {path}: expected Betaflight's program, such as "
                 "obj/main/betaflight_SITL.elf after `make TARGET=SITL`, found none"
             )
-        self._path, self._folder = path.resolve(), folder
+        self._path, self._folder, self._clock = path.resolve(), folder, clock
         self._process: subprocess.Popen[bytes] | None = None
         self.starts = 0
         """Number of times the program was started."""
@@ -85,15 +101,22 @@ class Program:
         Raises OSError if it ends by itself or never runs.
         """
         log = self._folder / "betaflight.log"
+        variables = {} if self._clock is None else self._clock.environment
         for attempt in range(1, _ATTEMPTS + 1):
             while link.receive(0.0) is not None:
                 pass
+            if self._clock is not None:
+                self._clock.restart()
             with log.open("wb") as output:
                 self._process = subprocess.Popen(
-                    [self._path, "--ip", host], cwd=self._folder, stdout=output, stderr=output
+                    [self._path, "--ip", host],
+                    cwd=self._folder,
+                    stdout=output,
+                    stderr=output,
+                    env={**os.environ, **variables},
                 )
             self.starts += 1
-            end = time.monotonic() + 3.0
+            end = time.monotonic() + _START_TIME
             while time.monotonic() < end and self._process.poll() is None:
                 if link.receive(0.1) is not None:
                     return

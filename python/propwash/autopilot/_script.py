@@ -152,8 +152,8 @@ class ScriptedFlight:
             if abs(self._sample.position[2] - self._height) < 0.1 and t > 2.0:
                 self._check("took off", True, f"{t:.1f} s", "< 10 s")
                 return
-        height = self._sample.position[2]
-        self._check("took off", False, f"{height:.2f} m", f"{self._height:.1f} m in 10 s")
+        measured = f"{self._sample.position[2]:.2f} m{', motors off' if self._stopped() else ''}"
+        self._check("took off", False, measured, f"{self._height:.1f} m in 10 s")
 
     def _hover(self) -> Iterator[float]:
         worst, drift = 0.0, 0.0

@@ -13,11 +13,15 @@ from propwash._bridge import Refused
 from propwash.autopilot import Loop, Sample, Simulation, Statistics, UdpLink
 from propwash.autopilot import _betaflight as betaflight
 from propwash.autopilot._betaflight_program import Program, configuration
+from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.autopilot._script import Check, ScriptedFlight
 from propwash.cli import autopilot
 from propwash.cli._shared import check_range
 
 HELP = "Betaflight's simulator build, over UDP (docs/betaflight.md)"
+
+
+_STICK_PERIOD = 0.01  # s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +48,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-settings", action="store_true", help="use the folder's eeprom.bin as it is"
     )
     parser.add_argument(
+        "--clock",
+        choices=("simulated", "wall"),
+        default="simulated",
+        help="clock of a Betaflight that --program starts; simulated needs a C compiler and Linux "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=1.0,
+        help="simulated seconds per second, 0: as fast as possible; for the simulated clock "
+        "(default: 1)",
+    )
+    parser.add_argument(
         "--polarity",
         choices=("gazebo", "legacy"),
         default="gazebo",
@@ -56,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="settings for a build with ENABLE_SIMULATOR_GYROPID_SYNC: one control step a packet",
     )
     parser.add_argument(
-        "--packets", type=int, default=500, help="state packets per second (default: %(default)s)"
+        "--rate", type=int, default=500, help="state packets per second (default: %(default)s)"
     )
 
 
@@ -87,46 +105,64 @@ def run(options: argparse.Namespace) -> None:
 def fly(options: argparse.Namespace) -> Flown:
     """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
     simulation = _simulation(options)
+    check_range("speed", options.speed, 0.0, 1000.0)
+    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
+        raise ValueError(
+            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
+        )
     with ExitStack() as closed:
         link = UdpLink(betaflight.MOTOR_PORT, (options.host, betaflight.STATE_PORT), options.host)
         closed.callback(link.close)
         sticks = betaflight.Transmitter(options.host)
         closed.callback(sticks.close)
-        starts = 0
+        clock, starts = None, 0
         if options.program is not None:
             options.folder.mkdir(parents=True, exist_ok=True)
             settings = None if options.keep_settings else _settings(options, simulation)
-            program = Program(options.program, options.folder, settings)
+            clock = SimulatedClock(options.folder) if options.clock == "simulated" else None
+            program = Program(options.program, options.folder, settings, clock)
             closed.callback(program.close)
             program.start(link, options.host, _report)
             starts = program.starts
-        sticks.start()
+        if clock is None:
+            sticks.start()
         codec = betaflight.Betaflight(options.polarity)
         codec.refused = Refused(_report)
         loop = Loop(
             simulation,
             codec,
             link,
+            rate=options.speed or None,
             lockstep=True,
-            resend=0.25,
-            patience=1.0,
+            resend=0.25 if clock is None else 2.0,
+            patience=1.0 if clock is None else 10.0,
             tolerance=2.0 * simulation.period,
             report=_report,
         )
-        script = _run(loop, sticks, options)
+        script = _run(loop, sticks, clock, options)
     return Flown(script, loop.statistics, codec.refused, starts)
 
 
 def _run(
-    loop: Loop, sticks: betaflight.Transmitter, options: argparse.Namespace
+    loop: Loop,
+    sticks: betaflight.Transmitter,
+    clock: SimulatedClock | None,
+    options: argparse.Namespace,
 ) -> ScriptedFlight | None:
-    parameters = loop.simulation.parameters
+    simulation = loop.simulation
     script = None
     if options.script is not None:
-        script = ScriptedFlight(parameters, sticks.set, lambda: loop.connected, options.script)
+        script = ScriptedFlight(
+            simulation.parameters, sticks.set, lambda: loop.connected, options.script
+        )
     end = math.inf if options.duration is None else options.duration
+    between = max(1, round(_STICK_PERIOD / simulation.period))
 
     def pilot(sample: Sample) -> bool:
+        if clock is not None:
+            if loop.statistics.steps % between == 0:
+                sticks.send(sample.time)
+            clock.allow(sample.time + simulation.period)
         return sample.time < end and (script is None or script(sample))
 
     try:
@@ -137,17 +173,17 @@ def _run(
 
 
 def _simulation(options: argparse.Namespace) -> Simulation:
-    check_range("packets", options.packets, 250, 1000)
-    substeps = max(1, round(1000 / options.packets))
+    check_range("rate", options.rate, 250, 1000)
+    substeps = max(1, round(1000 / options.rate))
     return autopilot.make_simulation(
-        options, "betaflight", 1.0 / (options.packets * substeps), substeps
+        options, "betaflight", 1.0 / (options.rate * substeps), substeps
     )
 
 
 def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
     is_reversed = options.own_spins and simulation.motor_map.reversed
     return configuration(
-        simulation.parameters, is_reversed, options.packets if options.sync else None
+        simulation.parameters, is_reversed, options.rate if options.sync else None
     )
 
 
