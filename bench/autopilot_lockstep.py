@@ -9,10 +9,12 @@ check every message and fly. Prints counts; exit status 1 for any error.
 from __future__ import annotations
 
 import argparse
+import signal
 import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +75,10 @@ def main() -> int:
     command = [sys.executable, "-m", "propwash", "autopilot", options.program, "--port", str(port)]
     command += ["--speed", "0"] if options.program == "px4" else []
     start = time.monotonic()
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+    interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in the background too
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
+    ) as child:
         try:
             peer: Any
             if options.program == "px4":
@@ -81,7 +86,7 @@ def main() -> int:
             else:
                 peer, samples, end = fly_ardupilot(port, 60.0 * options.minutes, options.rate)
         finally:
-            child.send_signal(2)
+            child.send_signal(signal.SIGINT)
             text = child.communicate()[1]
     wall = time.monotonic() - start
     height = -peer.path[-1][1][2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -236,19 +238,25 @@ def test_ardupilot_determines_the_time_step_and_may_send_32_channels() -> None:
 def test_frame_that_ardupilot_repeats_gets_the_same_line_and_no_step() -> None:
     peer = ArduPilotPeer()
     wire = Wire(peer, peer.frame())
-    loop = ardupilot_loop(wire, patience=0.0)
+    now = [0.0]
+    loop = ardupilot_loop(wire, patience=0.0, clock=lambda: now[0], sleep=lambda seconds: None)
     for _ in range(5):
         loop.tick()
     sent: list[bytes] = []
     wire.send = sent.append  # type: ignore[assignment, method-assign]  # the answers are lost from here on
     loop.tick()
     steps = loop.statistics.steps
-    wire.arriving = [peer.frame()] * 2
+    wire.arriving = [peer.frame()]  # sent before the line can have arrived
     loop.tick()
+    assert len(sent) == 1
+    for repeated in (1, 2):
+        now[0] += 1.0
+        wire.arriving = [peer.frame()]
+        loop.tick()
+        assert loop.statistics.repeated == repeated
     assert loop.statistics.steps == steps
     assert len(sent) == 3
     assert len(set(sent)) == 1
-    assert loop.statistics.repeated == 2
 
 
 def mutated(packet: bytes, draw: random.Random) -> bytes:
@@ -405,7 +413,10 @@ def test_command_reports_counts_and_reasons(program: str) -> None:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "propwash", "autopilot", program, "--port", str(port)]
     command += ["--duration", "0.4"] + (["--speed", "0"] if program == "px4" else [])
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as child:
+    interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in the background too
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
+    ) as child:
         assert child.stderr is not None
         assert f"port {port}" in child.stderr.readline()
         if program == "px4":
@@ -418,7 +429,7 @@ def test_command_reports_counts_and_reasons(program: str) -> None:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
                 other.sendto(b"garbage", ("127.0.0.1", port))
             serve_ardupilot(port, 390)
-            child.send_signal(2)
+            child.send_signal(signal.SIGINT)
         text = child.stderr.read()
     assert "answers at" in text
     assert "refused" in text

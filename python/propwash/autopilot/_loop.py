@@ -16,6 +16,9 @@ from propwash.autopilot._simulation import Sample, Simulation
 
 Array = NDArray[np.float64]
 
+_CROSSING = 0.5
+"""s after a sample within which a request for it was sent before the sample arrived."""
+
 Pilot = Callable[[Sample], bool]
 """Called before each step; False ends the flight."""
 
@@ -115,6 +118,7 @@ class Loop:
         self._outputs = np.zeros(len(simulation.motor_map.order))
         self._heard = clock()
         self._sent: Sample | None = None
+        self._sent_at = clock()
 
     def run(self, pilot: Pilot) -> None:
         """Runs until the pilot ends the flight."""
@@ -150,7 +154,7 @@ class Loop:
         return sample
 
     def _send(self) -> None:
-        self._sent = self.simulation.sample
+        self._sent, self._sent_at = self.simulation.sample, self._clock()
         self.link.send(self.codec.sensors(self._sent))
 
     def _answered(self, answer: Array) -> None:
@@ -217,8 +221,9 @@ class Loop:
                     return answer
                 if self.codec.asks_again:
                     self.codec.asks_again = False
-                    self.statistics.repeated += 1
-                    self._send()
+                    if now - self._sent_at > _CROSSING:
+                        self.statistics.repeated += 1
+                        self._send()
             elif answer is not None or now >= end:
                 return answer
             elif now >= again:
