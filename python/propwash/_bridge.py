@@ -37,7 +37,7 @@ class Pacer:
         self._rate = rate
         self._start = self._clock() - self._simulated / rate
 
-    def restart(self, simulated: float) -> None:
+    def restart(self, simulated: float = 0.0) -> None:
         """Continues from the simulated time [s] and now, whatever passed before."""
         self._simulated = simulated
         self.rate = self._rate

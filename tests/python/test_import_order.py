@@ -38,6 +38,7 @@ ORDER = (
     "tune",
     "gym",
     "ros",
+    "autopilot",
     "propwash",
     "cli",
     "__main__",

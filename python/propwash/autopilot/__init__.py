@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from propwash.autopilot._ardupilot import ArduPilot
 from propwash.autopilot._betaflight import MOTOR_PORT, STATE_PORT, Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
-from propwash.autopilot._links import Link, UdpLink
+from propwash.autopilot._links import Link, TcpLink, UdpLink
 from propwash.autopilot._loop import Codec, Loop, Pilot, Statistics
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
+from propwash.autopilot._px4 import Home, Px4
 from propwash.autopilot._script import Check, ScriptedFlight
 from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.autopilot._simulation import Sample, Simulation, tilt
@@ -18,19 +20,23 @@ __all__ = [
     "MOTOR_PORT",
     "QUAD_X",
     "STATE_PORT",
+    "ArduPilot",
     "Betaflight",
     "Check",
     "Codec",
+    "Home",
     "Link",
     "Loop",
     "MotorMap",
     "Pilot",
     "Program",
+    "Px4",
     "Sample",
     "ScriptedFlight",
     "SimulatedClock",
     "Simulation",
     "Statistics",
+    "TcpLink",
     "Transmitter",
     "UdpLink",
     "configuration",

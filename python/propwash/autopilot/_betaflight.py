@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from propwash._bridge import Refused
 from propwash.autopilot._links import LOOPBACK, UdpLink
+from propwash.autopilot._loop import Codec
 from propwash.autopilot._simulation import Sample
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ _METRES_PER_DEGREE = 111319.49
 _SLACK = 0.02  # of outputs around 0 to 1
 
 
-class Betaflight:
+class Betaflight(Codec):
     """Codec of Betaflight SITL: state packets (UDP 9003), motors (9002), sticks (9004).
 
     polarity: "gazebo" for the default build; "legacy" for builds with ENABLE_GAZEBO_BRIDGE=0 and

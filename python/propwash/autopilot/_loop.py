@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from propwash.autopilot._links import Link
 from propwash.autopilot._simulation import Sample, Simulation
 
 Array = NDArray[np.float64]
+
+_CROSSING = 0.5
+"""s after a sample within which a request for it was sent before the sample arrived."""
 
 Pilot = Callable[[Sample], bool]
 """Called before each step; False ends the flight."""
@@ -34,6 +37,13 @@ class Codec(Protocol):
         Counts malformed packets in `refused`; never raises.
         """
 
+    restarted: bool = False
+    """Set by `motors` when the flight controller starts anew or ends; the loop clears it."""
+    asks_again: bool = False
+    """Set by `motors` when the flight controller lacks the last sample; the loop clears it."""
+    requested_period: float | None = None
+    """s, between two samples, if the flight controller determines it."""
+
 
 @dataclass
 class Statistics:
@@ -45,6 +55,10 @@ class Statistics:
     """Periods with motor outputs computed from the sample before."""
     repeated: int = 0
     """Samples sent again in lock step, because no answer came."""
+    missed: int = 0
+    """Periods in lock step without an answer, with the outputs of the previous one."""
+    restarts: int = 0
+    """Number of times the vehicle returned to its start."""
     extra: int = 0
     """Further motor outputs in one period: the last one counts, or in lock step the first one."""
     lost: int = 0
@@ -66,7 +80,12 @@ class Loop:
     resend: s after which a sample without answer is sent again in lock step.
     tolerance: s of wall time by which the loop may be late and catch up; after a longer delay
         simulated time continues from where it was.
-    patience: s of wall time without an answer after which the flight controller counts as lost.
+    patience: s of wall time to wait for an answer.
+    unanswered: what follows in lock step. "stop": the flight controller counts as lost. "step": one
+        period with the outputs of the previous one. "wait": time stands still.
+
+    When the flight controller starts anew, or its connection ends, the vehicle returns to its
+    start, at time 0.
     """
 
     def __init__(
@@ -80,6 +99,7 @@ class Loop:
         resend: float | None = None,
         patience: float = 0.5,
         tolerance: float = 0.1,
+        unanswered: Literal["stop", "step", "wait"] = "stop",
         report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -90,12 +110,15 @@ class Loop:
         self.statistics = Statistics()
         self.connected = False
         self._lockstep, self._resend, self._patience = lockstep, resend, patience
+        self._unanswered = unanswered
         self._report, self._clock = report, clock
         self._pacer = None if rate is None else Pacer(rate, tolerance, clock, sleep)
         self._free = Pacer(1.0, tolerance, clock, sleep)  # while no one answers
         self._rate = rate or 1.0
         self._outputs = np.zeros(len(simulation.motor_map.order))
         self._heard = clock()
+        self._sent: Sample | None = None
+        self._sent_at = clock()
 
     def run(self, pilot: Pilot) -> None:
         """Runs until the pilot ends the flight."""
@@ -103,27 +126,25 @@ class Loop:
             self.tick()
 
     def tick(self) -> Sample:
-        """Runs one period; returns the sample at its end."""
-        if self._lockstep and self.connected:
-            self._drop_late()
+        """Runs one period; returns the sample at its end, or the same one if none was run."""
         begun = self._clock()
-        self.link.send(self.codec.sensors(self.simulation.sample))
+        if self._sent is not self.simulation.sample:
+            if self._lockstep and self.connected:
+                self._drop_late()
+            if self.codec.restarted:
+                self._restart()
+            self._send()
         answer = self._wait(begun)
-        now = self._clock()
+        if self.codec.restarted:
+            self._restart()
+            if answer is None:
+                return self.simulation.sample
         if answer is not None:
-            self._outputs, self._heard = answer, now
-            self.statistics.answered += 1
-            if not self.connected:
-                self.connected = True
-                self._report(f"flight controller answers at {self.simulation.sample.time:.3f} s")
-        elif self.connected and now - self._heard > self._patience:
-            self.connected = False
-            self.statistics.lost += 1
-            self._outputs = np.zeros_like(self._outputs)
-            self._report(
-                f"flight controller stopped answering at {self.simulation.sample.time:.3f} s; "
-                "motors off, waiting for it"
-            )
+            self._answered(answer)
+        elif self.connected and not self._passes(self._clock()):
+            return self.simulation.sample
+        if self.codec.requested_period is not None:
+            self.simulation.period = self.codec.requested_period
         sample = self.simulation.step(self._outputs)
         self.statistics.steps += 1
         pacer = self._pacer or (None if self.connected else self._free)
@@ -132,10 +153,51 @@ class Loop:
             self.statistics.skipped = pacer.skipped
         return sample
 
+    def _send(self) -> None:
+        self._sent, self._sent_at = self.simulation.sample, self._clock()
+        self.link.send(self.codec.sensors(self._sent))
+
+    def _answered(self, answer: Array) -> None:
+        self._outputs, self._heard = answer, self._clock()
+        self.statistics.answered += 1
+        if not self.connected:
+            self.connected = True
+            self._report(f"flight controller answers at {self.simulation.sample.time:.3f} s")
+
+    def _passes(self, now: float) -> bool:
+        """Whether the period without an answer passes."""
+        if self._lockstep and self._unanswered != "stop":
+            self.statistics.missed += self._unanswered == "step"
+            return self._unanswered == "step"
+        if now - self._heard > self._patience:
+            self.connected = False
+            self.statistics.lost += 1
+            self._outputs = np.zeros_like(self._outputs)
+            self._free.restart(self.simulation.sample.time)
+            self._report(
+                f"flight controller stopped answering at {self.simulation.sample.time:.3f} s; "
+                "motors off, waiting for it"
+            )
+        return True
+
+    def _restart(self) -> None:
+        self.codec.restarted = self.connected = False
+        self.statistics.restarts += 1
+        self._report(
+            f"flight controller started or ended at {self.simulation.sample.time:.3f} s; "
+            "the vehicle is back at its start"
+        )
+        self.simulation.reset()
+        self._outputs = np.zeros_like(self._outputs)
+        for pacer in (self._pacer, self._free):
+            if pacer is not None:
+                pacer.restart()
+
     def _drop_late(self) -> None:
         """Drops answers that arrived after the step: they belong to an earlier sample."""
         while (packet := self.link.receive(0.0)) is not None:
             self.statistics.extra += self.codec.motors(packet) is not None
+        self.codec.asks_again = False
 
     def _wait(self, begun: float) -> Array | None:
         """Motor outputs of this period; in lock step waits for them up to the patience."""
@@ -155,9 +217,16 @@ class Loop:
                 if outputs is not None:
                     self.statistics.extra += answer is not None
                     answer = outputs
+                if self.codec.restarted:
+                    return answer
+                if self.codec.asks_again:
+                    self.codec.asks_again = False
+                    if now - self._sent_at > _CROSSING:
+                        self.statistics.repeated += 1
+                        self._send()
             elif answer is not None or now >= end:
                 return answer
             elif now >= again:
-                self.link.send(self.codec.sensors(self.simulation.sample))
+                self._send()
                 self.statistics.repeated += 1
                 again = now + (self._resend or 0.0)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib import import_module
 from typing import Any
 
-from propwash.autopilot import QUAD_X, Simulation
+from propwash._bridge import Refused
+from propwash.autopilot import QUAD_X, Loop, Simulation
 from propwash.cli._shared import add_vehicle, check_range
 
-_PROGRAMS = ("betaflight",)
+_PROGRAMS = ("betaflight", "px4", "ardupilot")
 """Each has a module `cli/_autopilot_<name>.py` with HELP, add_arguments(parser), run(options)."""
 
 
@@ -61,3 +63,37 @@ def make_simulation(
         seed=options.seed,
         noise=not options.no_noise,
     )
+
+
+def add_lockstep(parser: argparse.ArgumentParser, port: int, protocol: str) -> None:
+    """Adds the options of a program in lock step."""
+    parser.add_argument(
+        "--port", type=int, default=port, help=f"{protocol} port (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=1.0,
+        help="s of wall time to wait for an answer (default: %(default)s)",
+    )
+
+
+def report(text: str) -> None:
+    """Prints a line to standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def reporting() -> Refused:
+    """Counts of refused inputs, which print the first one of each reason."""
+    return Refused(report)
+
+
+def run_until(loop: Loop, duration: float | None) -> None:
+    """Runs a loop for a simulated duration [s], or until Ctrl-C; prints the counts at the end."""
+    report(f"waiting for the flight controller at port {loop.link.port}")
+    end = float("inf") if duration is None else duration
+    try:
+        loop.run(lambda sample: sample.time < end)
+    finally:
+        loop.link.close()
+        report(f"{loop.statistics}; refused: {loop.codec.refused}")
