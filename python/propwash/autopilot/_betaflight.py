@@ -20,7 +20,11 @@ from propwash.autopilot._simulation import Sample
 Array = NDArray[np.float64]
 Polarity = Literal["gazebo", "legacy"]
 
-MOTOR_PORT, STATE_PORT, RC_PORT = 9002, 9003, 9004
+MOTOR_PORT = 9002
+"""UDP port to which Betaflight sends motor outputs."""
+STATE_PORT = 9003
+"""UDP port at which Betaflight receives states."""
+RC_PORT = 9004
 _STATE, _RC, _MOTORS = struct.Struct("<18d"), struct.Struct("<d16H"), struct.Struct("<4f")
 _METRES_PER_DEGREE = 111319.49
 _SLACK = 0.02  # of outputs around 0 to 1

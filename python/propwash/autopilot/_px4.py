@@ -35,7 +35,9 @@ class Home:
     """The point of the Earth at the world's origin; the world's x axis points east, y north."""
 
     latitude_deg: float = 42.36
+    """Degrees, north positive."""
     longitude_deg: float = -71.09
+    """Degrees, east positive."""
     altitude: float = 0.0
     """m, above the ellipsoid and above sea level: the geoid is ignored."""
 

@@ -31,9 +31,13 @@ class Check:
     """One row of the result: what was expected, what was measured."""
 
     name: str
+    """Of the phase of the flight."""
     passed: bool
+    """Whether it was as expected."""
     measured: str
+    """With unit."""
     expected: str
+    """With unit."""
 
 
 @dataclass

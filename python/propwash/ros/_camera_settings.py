@@ -35,12 +35,15 @@ class CameraSettings:
     """A camera of the list /sensors/camera/camera_list."""
 
     name: str
+    """In its topics."""
     frame: str = ""
     """The last part of `path`; the name if empty."""
     shader: int = -1
+    """Number of the kind of image, as in FlightGoggles: -1 colour, 2 and 5 grey."""
     motion_blur: float = 0.0
     """Exposure as a fraction of the time between images."""
     collision: bool = True
+    """Whether it reports collisions."""
     baseline: float = 0.0
     """m, to the left camera of a stereo pair; 0 for the left one."""
 
@@ -66,21 +69,31 @@ class BridgeSettings:
     """Settings of the bridge; the defaults are the published ones."""
 
     cameras: tuple[CameraSettings, ...] = (CameraSettings("left"),)
+    """The cameras."""
     scene: str = "Abandoned_Factory_Morning"
+    """The name of the scene in the published renderer."""
     scene_scale: float = 1.0
+    """Of the scene in the published renderer."""
     width: int = 1024
+    """Pixels."""
     height: int = 768
+    """Pixels."""
     vertical_fov_deg: float = VERTICAL_FOV_DEG
+    """Degrees, of all cameras."""
     rate: float = 60.0
     """Hz; images are rendered at steps that are at least 0.9 / rate apart."""
     world_frame: str = "world/ned"
+    """The frame in which the renderer gets poses."""
     body_frame: str = "uav/imu"
+    """The frame of the vehicle."""
     obstacles: tuple[str, ...] = ()
     """Frames of bodies, flightgoggles_obstacle/<prefab>/<number>; x forward, y right, z down."""
     stamps: frozenset[int] = frozenset()
     """ns, of the images to render; empty: by the rate."""
     range_max: float = 20.0
+    """m, of the range finder."""
     range_variance: float = 0.0009
+    """m^2, of its noise."""
     range_positive: bool = False
     """False: minus the distance, as published; True: the distance, inf beyond the maximum."""
     world_ned: Pose | None = None

@@ -23,7 +23,10 @@ from propwash.vehicle.parameters import CarParameters, VehicleParameters
 Tree = Mapping[str, Any]
 """Parameters as nested dicts: {"uav": {"flightgoggles_imu": {...}}, "use_sim_time": True}."""
 
-UAV, CAR = "flightgoggles_uav_dynamics", "flightgoggles_car_dynamics"
+UAV = "flightgoggles_uav_dynamics"
+"""The section of the parameters of the multicopter."""
+CAR = "flightgoggles_car_dynamics"
+"""The section of the parameters of the car."""
 _START = (-10.5, -18.5, -1.5, 0.0, 0.0, 0.0, 1.0)
 _IMU_DEFAULTS = {"accelerometer_biasinitvar": 0.005, "gyroscope_biasinitvar": 0.003}
 """Defaults of the node that differ from the shipped parameter file."""
