@@ -30,7 +30,7 @@ class StrictBetaflight:
     def __init__(self, polarity: str = "gazebo", yaw_motors_reversed: bool = False) -> None:
         self.is_gazebo = polarity == "gazebo"
         self.mixer = _MIXER * (1.0, 1.0, -1.0 if yaw_motors_reversed else 1.0)
-        self.now = 0.0
+        self.now, self.port = 0.0, 0
         self.violations: list[str] = []
         self.alive = True
         self.drop_next, self.double_next = 0, 0
