@@ -369,7 +369,8 @@ def test_an_incomplete_last_event_is_omitted_with_a_warning(tmp_path: Path) -> N
     path = tmp_path / "log"
     written = write_log(path)
     whole = path.read_bytes()
-    for cut in (1, 3, len(written[-1].data) + 5):
+    last = 28 + len(written[-1].channel) + len(written[-1].data)
+    for cut in (1, 3, len(written[-1].data) + 5, last - 4, last - 3, last - 1):
         path.write_bytes(whole[:-cut])
         with pytest.warns(UserWarning, match="is not complete"):
             assert list(lcm.read_events(path)) == written[:-1]
@@ -389,3 +390,10 @@ def test_a_damaged_log_is_refused_with_the_position(tmp_path: Path) -> None:
     assert not lcm.is_event_log(path)
     with pytest.raises(ValueError, match="at byte 0, got 74696d65"):
         list(lcm.read_events(path))
+
+
+def test_a_run_takes_exactly_its_duration() -> None:
+    for tenths in range(1, 30):
+        simulation = Simulation("blackbird", step_rate=100)
+        lcm.Run(simulation, lcm.Offline(), math.inf).run(tenths / 10)
+        assert simulation.utime == 100_000 * tenths

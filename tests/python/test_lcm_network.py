@@ -274,3 +274,11 @@ def test_a_missing_package_is_named(
 def test_the_path_of_the_types_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lcm", "--types"]) == 0
     assert Path(capsys.readouterr().out.strip()).read_text("utf-8").count("struct") == len(TYPES)
+
+
+def test_an_event_log_without_messages_is_not_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log").write_bytes(b"")
+    assert main(["lcm", "--offline", "--play", str(tmp_path / "log")]) == 2
+    assert "expected an event log with messages" in capsys.readouterr().err

@@ -74,6 +74,8 @@ def run(options: argparse.Namespace) -> None:
         return
     _check(options)
     commands = [] if options.play is None else list(lcm.read_events(options.play))
+    if options.play is not None and not commands:
+        raise ValueError(f"--play {options.play}: expected an event log with messages, got none")
     simulation = lcm.Simulation(
         options.vehicle,
         rates=_rates(options.rate),

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 from propwash import _files
 
 _SYNC = 0xEDA1DA01
+_SYNC_BYTES = _SYNC.to_bytes(4, "big")
 _HEADER = struct.Struct(">Iqqii")
 """Sync word, number and time of the event, lengths of channel and data."""
 
@@ -33,7 +34,7 @@ def is_event_log(path: str | PathLike[str]) -> bool:
     if not _files.is_file(path):
         return False
     with Path(path).open("rb") as stream:
-        return stream.read(4) == _SYNC.to_bytes(4, "big")
+        return stream.read(4) == _SYNC_BYTES
 
 
 def read_events(path: str | PathLike[str]) -> Iterator[Event]:
@@ -49,13 +50,14 @@ def read_events(path: str | PathLike[str]) -> Iterator[Event]:
     with file.open("rb") as stream:
         while header := stream.read(_HEADER.size):
             at = stream.tell() - len(header)
-            sync, _, utime, *lengths = _HEADER.unpack(header.ljust(_HEADER.size, b"\0"))
-            if sync != _SYNC or min(lengths) < 0:
+            _, _, utime, *lengths = _HEADER.unpack(header.ljust(_HEADER.size, b"\0"))
+            whole = len(header) == _HEADER.size
+            if header[:4] != _SYNC_BYTES[: len(header)] or (whole and min(lengths) < 0):
                 raise ValueError(
                     f"{file}: expected an event of LCM at byte {at}, got {header[:4].hex()}; cut "
                     "the log there"
                 )
-            if len(header) < _HEADER.size or stream.tell() + sum(lengths) > size:
+            if not whole or stream.tell() + sum(lengths) > size:
                 warnings.warn(
                     f"{file}: the last event, at byte {at}, is not complete", stacklevel=2
                 )

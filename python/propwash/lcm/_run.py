@@ -52,7 +52,7 @@ class Run:
         pacer = None
         if math.isfinite(self.clock_scale) and not simulation.lock_step:
             pacer = Pacer(self.clock_scale, sleep=self._receive_for)
-        while 1e-6 * simulation.utime < duration:
+        while simulation.utime < 1e6 * duration - 0.5:  # utime is rounded to 1 us
             while self._commands and self._commands[0].utime <= simulation.utime:
                 self._take(self._commands.popleft())
             if simulation.lock_step:
