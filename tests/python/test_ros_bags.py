@@ -335,3 +335,24 @@ def test_invalid_challenges_are_refused(tmp_path: Path, changes: dict[str, Any])
 
 def test_without_a_challenge_there_is_no_reporter() -> None:
     assert ros.Reporter.from_parameters({}) is None
+
+
+def test_a_run_that_does_not_start_keeps_the_results_of_before(tmp_path: Path) -> None:
+    file = tmp_path / "results.yaml"
+    file.write_text("Result: Challenge Completed\n")
+    command = ["ros", "--report", "--scene", "alphapilot", "--renderer", "none"]
+    assert main([*command, "--results", str(file), "--play", str(tmp_path / "missing.bag")]) != 0
+    assert file.read_text() == "Result: Challenge Completed\n"
+
+
+def test_packages_pass_the_options_of_the_cameras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text("")
+    options = ["--scene", "own.toml", "--render-threads", "3"]
+    assert main(["ros", "--packages", "packages", *options]) == 0
+    program = Path("packages/flightgoggles_ros_bridge/ROSClient").read_text()
+    # roslaunch starts the program in another folder
+    assert f"'--scene', '{tmp_path / 'own.toml'}'" in program
+    assert "'--render-threads', '3'" in program

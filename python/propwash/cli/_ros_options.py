@@ -79,8 +79,10 @@ def add_cameras(parser: argparse.ArgumentParser) -> None:
 def camera_arguments(options: argparse.Namespace) -> list[str]:
     """The options of cameras that were chosen, as arguments of a command."""
     found = ["--renderer", options.renderer, "--world-ned", options.world_ned]
-    for name in ("scene", "scene_seed", "fov", "size", "ports"):
+    for name in ("scene", "scene_seed", "render_threads", "fov", "size", "ports"):
         value = getattr(options, name)
+        if name == "scene" and value is not None and Path(value).is_file():
+            value = Path(value).resolve()  # roslaunch starts nodes in another folder
         if value is not None:
             values = value if isinstance(value, list | tuple) else [value]
             found += [f"--{name.replace('_', '-')}", *map(str, values)]

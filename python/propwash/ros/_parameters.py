@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from propwash._checks import ParameterError, nearest, refusal
+from propwash.ros._node import CLOCK_SCALES
 from propwash.vehicle import Integrator
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.flightgoggles import (
@@ -205,8 +206,9 @@ def _clock_scale(tree: Tree, root: str) -> float | None:
     if get(tree, f"{root}/clockscale") is None:
         return None
     scale = number(tree, f"{root}/clockscale", 1.0)
-    if scale <= 0.0:
-        raise refusal(f"{root}/clockscale", scale, "a number > 0")
+    low, high = CLOCK_SCALES
+    if not low <= scale <= high:
+        raise refusal(f"{root}/clockscale", scale, f"a number from {low:g} to {high:g}")
     return scale
 
 

@@ -117,6 +117,7 @@ class Reporter:
         self._next = 0
         self._reached = 0
         self._last_time = 0.0
+        self._started = False
 
     @staticmethod
     def from_parameters(tree: Tree, remote: bool = True) -> Reporter | None:
@@ -150,7 +151,8 @@ class Reporter:
         return bool(self.result)
 
     def start(self, stamp: int) -> Outputs:
-        """Nothing."""
+        """No messages."""
+        self._started = True
         return []
 
     def step(self, stamp: int) -> Outputs:
@@ -179,8 +181,8 @@ class Reporter:
                 self._move(_messages.nanoseconds(each.header.stamp), (place.x, place.y, place.z))
 
     def close(self) -> None:
-        """Ends the race with the program."""
-        if not self.result:
+        """Ends the race with the program; without a start, results of before are kept."""
+        if (self._started or self._start is not None) and not self.result:
             self._end("Interrupted")
 
     def report(self) -> str:
