@@ -56,6 +56,8 @@ def real_time(peer: Peer, duration: float) -> str:
     """Receives for a duration [s]."""
     peer.handle(lambda: len(peer.utimes) >= RATE * duration, 5.0)
     utimes = np.array(peer.utimes)
+    if len(utimes) < 2:
+        return "imuRaw: nothing received; docs/lcm.md, When it does not work"
     expected = round((utimes[-1] - utimes[0]) * 1e-6 * RATE) + 1
     between = 1e3 * np.diff(peer.times)
     return (

@@ -205,6 +205,35 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
     assert np.all(np.diff(utimes) > 0)
 
 
+def test_packets_of_other_machines_are_refused_with_ttl_0(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = multicast()
+    packet = struct.pack(">II", 0x4C433032, 1) + b"arm\0" + ARM[1]
+    senders = {"127.0.0.1": (True, True), "192.0.2.1": (False, True)}  # of RFC 5737: of no machine
+    for ttl in (0, 1):
+        simulation = lcm.Simulation()
+        link = lcm.connect(url.replace("ttl=0", f"ttl={ttl}"), simulation.refused)
+        for sender, is_taken in senders.items():
+            with monkeypatch.context() as patch:
+                taken = FromSender(packet, sender)
+                patch.setattr(link, "_socket", taken)
+                patch.setattr("select.select", lambda *arguments: ([taken], [], []))
+                assert (link.receive(0.01) is not None) is is_taken[ttl]
+        assert sum(simulation.refused.counts.values()) == (0 if ttl else 1000)
+        link.close()
+
+
+class FromSender:
+    """A socket with one packet, again and again."""
+
+    def __init__(self, packet: bytes, sender: str) -> None:
+        self._received = packet, (sender, 7667)
+
+    def recvfrom(self, size: int) -> tuple[bytes, tuple[str, int]]:
+        return self._received
+
+
 def test_malformed_packets_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
     """Truncated, mutated and random packets of UDP; valid commands among them are executed."""
     url = multicast()
@@ -251,6 +280,10 @@ def test_malformed_packets_are_counted(capfd: pytest.CaptureFixture[str]) -> Non
         (["--url", "udpm://239.1.1.1:7?ttl=-1"], "url: expected udpm://GROUP:PORT"),
         (["--url", "udpm://239.1.1.1:7?tll=1"], "url: expected udpm://GROUP:PORT"),
         (["--clock-scale", "0"], "--clock-scale: expected from 0.001 to 1000"),
+        (
+            ["--offline", "--fly", "oval", "--start", "1", "0", "0", "0"],
+            "--start: expected no --fly",
+        ),
         (["--offline", "--fly", "oval", "--duration", "5"], "--duration: expected at least 10 s"),
     ],
 )

@@ -36,7 +36,6 @@ def add_parser(commands: Any) -> None:
         type=float,
         nargs=4,
         metavar=("X", "Y", "Z", "YAW"),
-        default=(0.0, 0.0, 0.0, 0.0),
         help="m, east, north and up, and degrees from east (default: 0 0 0 0)",
     )
     add("--fly", metavar="NAME", help="fly one of 18 paths (docs/datasets.md); takes no commands")
@@ -76,12 +75,13 @@ def run(options: argparse.Namespace) -> None:
     commands = [] if options.play is None else list(lcm.read_events(options.play))
     if options.play is not None and not commands:
         raise ValueError(f"--play {options.play}: expected an event log with messages, got none")
+    *position, yaw = options.start or (0.0, 0.0, 0.0, 0.0)
     simulation = lcm.Simulation(
         options.vehicle,
         rates=_rates(options.rate),
         step_rate=options.step_rate,
-        position=options.start[:3],
-        yaw=math.radians(options.start[3]),
+        position=position,
+        yaw=math.radians(yaw),
         reference=_reference(options),
         lock_step=options.lock_step,
         seed=options.seed,
@@ -121,6 +121,8 @@ def _check(options: argparse.Namespace) -> None:
             f"--duration: expected at least {_SHORTEST:g} s with --fly, hover, start and "
             f"stop, got {options.duration:g}"
         )
+    if options.fly is not None and options.start is not None:
+        raise ValueError("--start: expected no --fly, whose path has its own start; remove one")
     if options.fly is not None and options.play is not None:
         raise ValueError("--play: expected no --fly, whose vehicle takes no commands; remove one")
 

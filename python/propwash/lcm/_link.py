@@ -22,6 +22,8 @@ _MESSAGE, _FRAGMENT = 0x4C433032, 0x4C433033
 _MAX_PACKET = 65535
 _MAX_OTHERS = 1000
 """Packets of other channels that are skipped at once."""
+_MAX_SENDERS = 1000
+"""Addresses of which is remembered whether they are those of this machine."""
 _BUFFER = 2**21
 """Bytes of received packets that wait; the system may allow less."""
 _QUEUE = 1000
@@ -75,12 +77,14 @@ class Multicast:
     """LCM's UDP multicast, for messages of one packet.
 
     Unlike the package lcm 1.5, it checks received packets: there, one that ends within the name of
-    its channel may end the program.
+    its channel may end the program. With ttl 0, packets of other machines are refused.
     """
 
     def __init__(self, url: str, refused: Refused) -> None:
-        self._group, ttl, buffer = _parsed(url)
+        self._group, self._ttl, buffer = _parsed(url)
         self._refused = refused
+        self._local: dict[str, bool] = {}
+        """Whether senders are addresses of this machine."""
         self._count = 0
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
@@ -91,7 +95,7 @@ class Multicast:
             self._socket.bind(("", self._group[1]))
             member = struct.pack("4s4s", socket.inet_aton(self._group[0]), bytes(4))
             self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
-            self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, ttl)
+            self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, self._ttl)
             self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 1)
         except OSError:
             self._socket.close()
@@ -110,7 +114,8 @@ class Multicast:
             left = max(0.0, end - time.monotonic())
             if not select.select([self._socket], [], [], left)[0]:
                 break
-            event = self._event(self._socket.recv(_MAX_PACKET))
+            packet, sender = self._socket.recvfrom(_MAX_PACKET)
+            event = self._event(packet, sender[0])
             if event is not None:
                 return event
         return None
@@ -119,8 +124,11 @@ class Multicast:
         """Ends the connection."""
         self._socket.close()
 
-    def _event(self, packet: bytes) -> Event | None:
+    def _event(self, packet: bytes, sender: str) -> Event | None:
         """The message of a packet; None for other channels, which include those published here."""
+        if self._ttl == 0 and not self._is_local(sender):
+            self._refused.add("a packet of another machine, without ttl=1 in the url", sender)
+            return None
         if len(packet) < _HEADER.size:
             self._refused.add("a packet without a header")
             return None
@@ -132,6 +140,20 @@ class Multicast:
         if magic != _FRAGMENT:  # of large messages, which no channel of commands has
             self._refused.add("a packet that is not LCM's" if magic != _MESSAGE else "no channel")
         return None
+
+    def _is_local(self, host: str) -> bool:
+        """Whether an address is one of this machine: sockets can be bound to no other."""
+        if host not in self._local:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.bind((host, 0))
+                    is_local = True
+                except OSError:
+                    is_local = False
+            if len(self._local) >= _MAX_SENDERS:
+                self._local.clear()
+            self._local[host] = is_local
+        return self._local[host]
 
 
 class Library:
