@@ -18,6 +18,8 @@ VEHICLES = {
     **{name: pw.vehicles.load(name) for name in MULTICOPTERS},
     "tilted": tilted_hexacopter(),
 }
+MAX_STEP = 3.8e-3
+"""s; a longer step of Euler gives a warning about the contact of the tilted hexacopter."""
 
 integrators: st.SearchStrategy[Any] = st.sampled_from(["euler", "rk4", "symplectic_euler"])
 vehicles = st.sampled_from(list(VEHICLES.values()))
@@ -86,7 +88,7 @@ def check_state(uav: pw.Multicopter) -> None:
         assert np.all((speeds >= motor.speed_min) & (speeds <= motor.speed_max))
 
 
-@given(flights(), numbers(1e-4, 4e-3), st.integers(1, 50))
+@given(flights(), numbers(1e-4, MAX_STEP), st.integers(1, 50))
 def test_valid_states_stay_valid(
     flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds], dt: float, steps: int
 ) -> None:
@@ -98,7 +100,7 @@ def test_valid_states_stay_valid(
     assert math.isclose(uav.time, dt * steps, rel_tol=1e-12)
 
 
-@given(flights(), numbers(1e-4, 4e-3), st.integers(1, 8), st.integers(1, 4))
+@given(flights(), numbers(1e-4, MAX_STEP), st.integers(1, 8), st.integers(1, 4))
 def test_steps_rollouts_and_copies_agree(
     flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds],
     dt: float,
@@ -121,7 +123,7 @@ def test_steps_rollouts_and_copies_agree(
     flights(),
     st.sampled_from(["euler", "symplectic_euler"]),
     st.floats(-math.pi, math.pi),
-    numbers(1e-4, 4e-3),
+    numbers(1e-4, MAX_STEP),
 )
 def test_dynamics_are_invariant_to_rotation_about_gravity(
     flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds],
