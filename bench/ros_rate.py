@@ -37,6 +37,9 @@ def main() -> None:
     first = len(numbers)
     time.sleep(seconds)
     last = len(numbers) - 1
+    if last <= first:
+        print("no messages: start the node with --sim-time and without --lock-step")
+        return
     sent = numbers[last] - numbers[first]
     received, elapsed = last - first, times[last] - times[first]
     print(f"{received} of {sent} messages in {elapsed:.2f} s: {received / elapsed:.1f} Hz")
