@@ -9,7 +9,7 @@ import propwash as pw
 import pytest
 from betaflight_peer import StrictBetaflight
 from numpy.typing import NDArray
-from propwash.autopilot import QUAD_X, Loop, Sample, Simulation, UdpLink, match
+from propwash.autopilot import QUAD_X, Loop, Sample, Simulation, TcpLink, UdpLink, match
 from propwash.autopilot._betaflight import Betaflight
 from propwash.cli.main import main
 
@@ -197,6 +197,12 @@ def test_a_link_answers_the_sender_and_names_a_port_in_use() -> None:
         assert peer.recv(64) == b"state"
         with pytest.raises(OSError, match=f"UDP 127.0.0.1:{link.port}: expected a free port"):
             UdpLink(link.port)
+
+
+@pytest.mark.parametrize("link", [UdpLink, TcpLink])
+def test_ports_that_do_not_exist_are_refused(link: type[UdpLink] | type[TcpLink]) -> None:
+    with pytest.raises(OSError, match="127.0.0.1:65536: expected a free port"):
+        link(65536)
 
 
 def test_the_pilot_ends_the_flight() -> None:

@@ -49,7 +49,7 @@ class UdpLink:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((host, port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             self._socket.close()
             raise _in_use("UDP", host, port, error) from error
         self.port = int(self._socket.getsockname()[1])
@@ -95,7 +95,7 @@ class TcpLink:
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         try:
             self._server = socket.create_server((host, port), backlog=1)
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             raise _in_use("TCP", host, port, error) from error
         self.port = int(self._server.getsockname()[1])
         self._peer: socket.socket | None = None
@@ -146,8 +146,9 @@ class TcpLink:
         self._server.close()
 
 
-def _in_use(protocol: str, host: str, port: int, error: OSError) -> OSError:
+def _in_use(protocol: str, host: str, port: int, error: OSError | OverflowError) -> OSError:
+    reason = error.strerror if isinstance(error, OSError) else error
     return OSError(
-        f"{protocol} {host}:{port}: expected a free port, got {error.strerror}; end the other "
-        "program that uses it"
+        f"{protocol} {host}:{port}: expected a free port of an address of this machine, got: "
+        f"{reason}; end the other program that uses it, or choose another"
     )
