@@ -201,7 +201,7 @@ def test_a_link_answers_the_sender_and_names_a_port_in_use() -> None:
 
 @pytest.mark.parametrize("link", [UdpLink, TcpLink])
 def test_ports_that_do_not_exist_are_refused(link: type[UdpLink] | type[TcpLink]) -> None:
-    with pytest.raises(OSError, match="127.0.0.1:65536: expected a free port"):
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:65536: expected a free port"):
         link(65536)
 
 

@@ -221,7 +221,8 @@ def test_the_transmitter_is_steady_while_the_program_is_busy() -> None:
         time.sleep(0.05)
         end, arrivals, last = time.monotonic() + 1.0, [], b""
         while time.monotonic() < end:
-            sum(range(20_000))  # a busy simulation
+            sum(range(20_000))  # a busy simulation, whose pilot sets the sticks in each period
+            transmitter.set((1100, 1200, 1300, 1400, 2000))
             while (packet := receiver.receive(0.0)) is not None:
                 arrivals.append(time.monotonic())
                 last = packet

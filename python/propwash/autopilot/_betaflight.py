@@ -103,7 +103,9 @@ def _north_west_up(w: float, x: float, y: float, z: float) -> tuple[float, float
 
 
 class Transmitter:
-    """Sends the sticks: at a steady rate from a thread, or one by one.
+    """Sends the sticks: at a steady rate after `start`, or one by one.
+
+    They are sent by a thread, and by `set`: the thread alone may wait long for a busy interpreter.
 
     Betaflight loses the radio after 150 ms without a packet. Channels are in µs: roll, pitch,
     throttle, yaw from 1000 to 2000, then switches.
@@ -113,16 +115,21 @@ class Transmitter:
         self._link = UdpLink(0, (host, port), host)
         self._period = 1.0 / rate
         self._channels: tuple[int, ...] = (1500, 1500, 1000, 1500)
+        self._lock = threading.Lock()
+        self._begin = self._due = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="transmitter", daemon=True)
 
     def start(self) -> None:
-        """Starts to send from a thread."""
+        """Starts to send at the rate."""
+        self._begin = self._due = time.monotonic()
         self._thread.start()
 
     def set(self, channels: Sequence[int]) -> None:
-        """Sets the channels that are sent from now on."""
+        """Sets the channels that are sent from now on, and sends them if a packet is due."""
         self._channels = tuple(int(c) for c in channels)
+        if self._thread.is_alive():
+            self._send_if_due()
 
     def send(self, seconds: float) -> None:
         """Sends one packet with a time stamp [s]."""
@@ -136,8 +143,14 @@ class Transmitter:
         self._link.close()
 
     def _run(self) -> None:
-        start = due = time.monotonic()
         while not self._stop.is_set():
-            self.send(due - start)
-            due = max(due + self._period, time.monotonic())
-            self._stop.wait(max(0.0, due - time.monotonic()))
+            self._stop.wait(max(0.0, self._send_if_due() - time.monotonic()))
+
+    def _send_if_due(self) -> float:
+        """Sends a packet if it is time; returns the time of the next one."""
+        with self._lock:
+            now = time.monotonic()
+            if now >= self._due:
+                self.send(self._due - self._begin)
+                self._due = max(self._due + self._period, now)
+            return self._due

@@ -93,9 +93,11 @@ class TcpLink:
     """
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
+        if not 0 <= port < 65536:  # create_server would not close its socket
+            raise _in_use("TCP", host, port, OverflowError("ports are from 0 to 65535"))
         try:
             self._server = socket.create_server((host, port), backlog=1)
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             raise _in_use("TCP", host, port, error) from error
         self.port = int(self._server.getsockname()[1])
         self._peer: socket.socket | None = None
