@@ -40,7 +40,9 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "gates": (),
 }
 """Parts of the quantities in a row: none for a number, None for one for each rotor."""
-OPTIONAL = ("voltage", "sticks", "gates", *(name for name in PARTS if name.startswith("command_")))
+COMMANDS = tuple(name for name in PARTS if name.startswith("command_"))
+"""Parts of commands, NaN in rows with another command."""
+OPTIONAL = ("voltage", "sticks", "gates", *COMMANDS)
 """Quantities that a flight may lack."""
 
 
@@ -122,8 +124,9 @@ class FlightRecord:
         if values.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {values.shape}")
         is_finite = np.isfinite(values)
-        if name.startswith("command_"):
-            is_finite |= np.isnan(values)
+        if name in COMMANDS:
+            missing = np.isnan(values.reshape(len(values), -1)).all(axis=1)
+            is_finite[missing] = True
         if not np.all(is_finite):
             row = int(np.argwhere(~is_finite)[0, 0])
             raise ValueError(f"{name}: expected finite numbers, row {row} has {values[row]}")
