@@ -66,8 +66,8 @@ class FlightRecord:
     rotor_speeds: Array
     """(K, N) rad/s."""
     duty: Array
-    """(K, N) rotor speed commands as duty cycles from 0 to 1 at the nominal voltage, by the motor
-    map of the vehicle; the mean over the interval that ends at the row."""
+    """(K, N) duty cycles from 0 to 1 that command the motors to their speeds, by the motor map, the
+    delay and the voltage of the vehicle; the mean over the interval that ends at the row."""
     specific_force: Array
     """(K, 3) m/s^2, body frame, reading of the accelerometer."""
     angular_rate: Array
@@ -152,14 +152,24 @@ def _json_values(info: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"info: expected values of JSON, {error}") from None
 
 
-def duty_of(vehicle: VehicleParameters, speeds: Array) -> Array:
-    """Duty cycles of rotor speed commands [rad/s], (…, N); the inverse of the motor's map.
+def duty_of(
+    vehicle: VehicleParameters, time: Array, speeds: Array, voltage: Array | None = None
+) -> Array:
+    """Duty cycles (K, N) that command motors to rotor speeds; the inverse of the motor's map.
 
-    Below the lowest duty cycle of the map (a motor that is off) they are 0.
+    time: (K,) s. speeds: (K, N) rad/s, commands of the motors after delay and battery. voltage:
+    (K,) V, if the vehicle has a nominal one.
+
+    The command of a row acts after the delay of the vehicle; those of the last rows are unknown and
+    equal the last known one. Below the lowest duty cycle of the map (a motor that is off) it is 0.
     """
-    offset = vehicle.motor.speed_offset
     fraction = speeds / np.array(vehicle.motor_values("speed_max"))
-    return np.asarray(np.clip((fraction - offset) / (1.0 - offset), 0.0, 1.0))
+    if voltage is not None:
+        fraction = fraction * (vehicle.battery.nominal_voltage / voltage)[:, np.newaxis]
+    offset = vehicle.motor.speed_offset
+    duty = np.clip((fraction - offset) / (1.0 - offset), 0.0, 1.0)
+    acts = time + vehicle.motor.command_delay
+    return np.stack([np.interp(acts, time, column) for column in duty.T], axis=-1)
 
 
 class State(Protocol):
@@ -261,7 +271,7 @@ class FlightRecorder:
             self._speeds / max(self._steps, 1),
             reading.specific_force,
             reading.angular_rate,
-            (voltage,),
+            (voltage if self._has_voltage else np.nan,),
             (np.nan,) * 4 if sticks is None else sticks,
             *_command_parts(command),
             (np.nan if gates is None else gates,),
@@ -282,17 +292,15 @@ class FlightRecorder:
 
         Raises ValueError without rows.
         """
+        if not len(self):
+            raise ValueError("record: expected at least one row; call row() first")
         table = np.array(self._table).reshape(-1, self._width)
         parts: dict[str, Any] = {}
         for name, columns in self._columns.items():
             values = table[:, columns].copy()
-            if name == "duty":
-                values = duty_of(self._vehicle, values)
-            if name == "voltage" and not self._has_voltage:
-                continue
-            if name in OPTIONAL and np.all(np.isnan(values)):
-                continue
-            parts[name] = values[:, 0] if PARTS[name] == () else values
+            if name not in OPTIONAL or not np.all(np.isnan(values)):
+                parts[name] = values[:, 0] if PARTS[name] == () else values
+        parts["duty"] = duty_of(self._vehicle, parts["time"], parts["duty"], parts.get("voltage"))
         if any(self._modes):
             parts["mode"] = np.array(self._modes)
         return FlightRecord(**parts, info=dict(info or {}))
