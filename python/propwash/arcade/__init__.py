@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from propwash.arcade._game import TICK, Game
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
+from propwash.arcade._sticks import StickMap, StickRates
 
-__all__ = ["MODES", "Mode", "Phase", "Snapshot", "Sticks"]
+__all__ = [
+    "MODES",
+    "TICK",
+    "Game",
+    "Mode",
+    "Phase",
+    "Snapshot",
+    "StickMap",
+    "StickRates",
+    "Sticks",
+]

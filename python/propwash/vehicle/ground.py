@@ -8,7 +8,8 @@ from propwash.vehicle.parameters import VehicleParameters
 
 __all__ = ["rest_height", "with_contact"]
 
-_CONTACT = {"frequency": 12.0, "leg": 0.03}
+_FREQUENCY = 12.0  # Hz
+_LEG = 0.03  # m, below the rotors and the centre of mass
 
 
 def with_contact(
@@ -16,11 +17,13 @@ def with_contact(
 ) -> VehicleParameters:
     """A copy that can stand on the ground.
 
-    A vehicle without `contact` gets legs of 3 cm, with an oscillation of 12 Hz. height: m, of the
-    ground, world frame; None: that of the vehicle.
+    A vehicle without `contact` gets legs that end 3 cm below its rotors and its centre of mass, with
+    an oscillation of 12 Hz. height: m, of the ground, world frame; None: that of the vehicle.
     """
     if not vehicle.contact.frequency:
-        vehicle = vehicle.replace(contact=_CONTACT)
+        lowest = min(rotor.position[2] for rotor in vehicle.rotors)
+        legs = {"frequency": _FREQUENCY, "leg": max(lowest, 0.0) + _LEG}
+        vehicle = vehicle.replace(contact=legs)
     return vehicle if height is None else vehicle.replace(contact={"height": height})
 
 
