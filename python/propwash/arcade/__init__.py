@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from propwash.arcade._game import TICK, Game
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
+from propwash.arcade._runner import Runner
 from propwash.arcade._sticks import StickMap, StickRates
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Game",
     "Mode",
     "Phase",
+    "Runner",
     "Snapshot",
     "StickMap",
     "StickRates",

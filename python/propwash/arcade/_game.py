@@ -83,7 +83,12 @@ class Game:
         self._rule = Rule(self.scene, floor, self._start.position)
         self._recorder = FlightRecorder(self.vehicle)
         self._stopped = RotorSpeeds(np.zeros(self._uav.rotors))
+        self._noise = noise
         self.reset()
+
+    def of(self, course: Course, vehicle: str, seed: int) -> Game:
+        """A game on another course, with the same rates and noise."""
+        return Game(course, vehicle, seed=seed, rates=self._sticks.rates, noise=self._noise)
 
     def reset(self) -> None:
         """Returns to the ground, at time 0, with the motors stopped."""
@@ -162,7 +167,7 @@ class Game:
             "passed": [[p.gate, p.time] for p in judged.passages],
             "course_gates": len(self._rule.gates),
             "score": judged.score,
-            "rates": vars(self._sticks.rates),
+            "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
             "dt": DEFAULT_DT,
             "propwash": propwash.__version__,
         }
