@@ -16,6 +16,12 @@ _ALPHAPILOT = "alphapilot"
 _TITLES = {
     _ALPHAPILOT: "AlphaPilot: the 240 m of the challenge",
     "slalom": "Slalom: round the ends of the racks",
+    "hairpins": "Hairpins: under the lowest boards, from aisle to aisle",
+    "shelves": "Shelves: under and over a rack in turns",
+    "climb": "Climb: through the aisles to the ceiling, and down",
+    "circuit": "Circuit: two fast laps along the walls",
+    "eight": "Eight: a figure of eight in the room",
+    "tower": "Tower: up around a pillar, and a dive",
 }
 """Names of the courses, in the order in which they are shown, and their titles."""
 
