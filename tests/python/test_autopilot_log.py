@@ -24,12 +24,12 @@ def simulation_of(rate: float) -> Simulation:
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    """A flight that stands for 2 s, climbs and moves north."""
+    """A flight that stands for 2 s, climbs, moves north and turns."""
     simulation = simulation_of(250.0)
     peer = Px4Peer()
     wire = Wire(peer, b"", peer.hello())
     loop = Loop(simulation, Px4(noise=False), wire, lockstep=True, rate=None, unanswered="step")
-    pilot = Recording(simulation, lambda sample: sample.time < 9.5)
+    pilot = Recording(simulation, lambda sample: sample.time < 11.5)
     loop.run(pilot)
     assert not peer.errors
     return pilot

@@ -109,8 +109,7 @@ def test_files_keep_every_bit(
 ) -> None:
     record = data.draw(records())
     if suffix == ".mcap":  # its messages have stamps of 64 bits in ns
-        time = record.time
-        record = replace(record, time=np.arange(len(time)) + 0.1)
+        record = replace(record, time=np.arange(len(record)) + np.array(0.1))
     path = write(tmp_path_factory.mktemp("log"), record, suffix)
     assert_same(logs.read_record(path), record)
 
