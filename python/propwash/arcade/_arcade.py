@@ -65,7 +65,7 @@ class Arcade:
         self._board, self._make_ghost = board, make_ghost
         self._tell = tell
         self._lock = threading.Lock()
-        self._workers = ThreadPoolExecutor(1, "arcade ghosts")
+        self._workers = ThreadPoolExecutor(1, "arcade selections")
         self._view: messages.ViewName = "chase"
         self._ghosts: tuple[messages.GhostName, ...] = ()
         self._stage = Stage(runner.game)
@@ -111,7 +111,8 @@ class Arcade:
         course = _known("course", message.course, self._library.courses)
         vehicle = _known("vehicle", message.vehicle, self._library.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
-        self._runner.select(course, vehicle, message.seed)
+        selecting = self._workers.submit(self._runner.select, course, vehicle, message.seed)
+        selecting.add_done_callback(self._report)
 
     def poll(self) -> None:
         """Announces a new game or new ghosts. The server calls it several times a second."""
@@ -141,7 +142,7 @@ class Arcade:
         return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
 
     def close(self) -> None:
-        """Ends the thread of the ghosts."""
+        """Ends the thread of selections."""
         self._workers.shutdown(cancel_futures=True)
 
     def _newest_board(self) -> messages.BoardMessage:
@@ -161,10 +162,10 @@ class Arcade:
                     return
                 self._stage = Stage(game, (*self._stage.ghosts, ghost))
 
-    def _report(self, done: Future[None]) -> None:
+    def _report(self, done: Future[Any]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None:
-            self._tell(messages.Notice(f"no ghost: {error}"[:500]))
+            self._tell(messages.Notice(f"{error}"[:500]))
 
     def _course(self) -> messages.CourseMessage:
         stage, game = self._announced, self._announced.game
@@ -190,7 +191,6 @@ class Arcade:
             start=(*start.position, start.yaw),
             gates=gates,
         )
-
 
 
 def _known(what: str, name: str, known: Mapping[str, Any]) -> Any:

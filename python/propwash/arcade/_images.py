@@ -193,5 +193,3 @@ class Images:
 
 def _same(a: Scenery, b: Scenery) -> bool:
     return a.snapshot is b.snapshot and a.stage is b.stage and a.view == b.view
-
-
