@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from propwash.arcade._board import Board, Entry
+from propwash.arcade._courses import Course, courses
+from propwash.arcade._courses import find as find_course
+from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind, ghost
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
 
-__all__ = ["MODES", "Mode", "Phase", "Snapshot", "Sticks"]
+__all__ = [
+    "GHOSTS",
+    "MODES",
+    "Board",
+    "Course",
+    "Entry",
+    "Ghost",
+    "GhostKind",
+    "Mode",
+    "Phase",
+    "Snapshot",
+    "Sticks",
+    "courses",
+    "find_course",
+    "ghost",
+]
