@@ -11,13 +11,14 @@ from typing import Any, Protocol
 import propwash
 from propwash.arcade import _messages as messages
 from propwash.arcade._game import Course, Game
-from propwash.arcade._images import Ghost, Scenery, Stage
+from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind
+from propwash.arcade._images import Scenery, Stage
 from propwash.arcade._interface import MODES, Mode, Sticks
 from propwash.arcade._pages import Page
 from propwash.arcade._runner import Runner
 from propwash.vehicle import files as vehicles
 
-GhostMaker = Callable[[messages.GhostName, Game], Ghost | None]
+GhostMaker = Callable[[GhostKind, Game], Ghost | None]
 """Returns a ghost of this kind on the course of a game, or None; may take seconds."""
 
 
@@ -67,7 +68,7 @@ class Arcade:
         self._lock = threading.Lock()
         self._workers = ThreadPoolExecutor(1, "arcade selections")
         self._view: messages.ViewName = "chase"
-        self._ghosts: tuple[messages.GhostName, ...] = ()
+        self._ghosts: tuple[GhostKind, ...] = ()
         self._stage = Stage(runner.game)
         self._announced = self._stage
 
@@ -135,7 +136,7 @@ class Arcade:
             vehicles=list(self._library.vehicles),
             modes=list(MODES),
             views=list(messages.VIEWS),
-            ghosts=list(messages.GHOSTS),
+            ghosts=list(GHOSTS),
             size=self._size,
             version=propwash.__version__,
         )
@@ -149,7 +150,7 @@ class Arcade:
         game = self._announced.game
         return self._board(game.course.name, game.seed)
 
-    def _add_ghosts(self, game: Game, kinds: tuple[messages.GhostName, ...]) -> None:
+    def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
         """Shows each ghost when it is made."""
         for kind in kinds:
             ghost = self._make_ghost(kind, game)

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
+from propwash.arcade._ghosts import GhostKind
 from propwash.arcade._interface import Mode
 
 ViewName = Literal["chase", "onboard"]
 Role = Literal["pilot", "watcher"]
 VIEWS: tuple[ViewName, ...] = get_args(ViewName)
-GhostName = Literal["best", "pilot", "policy"]
-GHOSTS: tuple[GhostName, ...] = get_args(GhostName)
 
 MAX_MESSAGE = 4096
 """Bytes of a message of a page."""
@@ -64,7 +63,7 @@ class Select(_FromPage, frozen=True, tag="select"):
     course: _Name
     vehicle: _Name
     seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 0
-    ghosts: Annotated[tuple[GhostName, ...], msgspec.Meta(max_length=3)] = ()
+    ghosts: Annotated[tuple[GhostKind, ...], msgspec.Meta(max_length=3)] = ()
 
 
 class Camera(_FromPage, frozen=True, tag="camera"):

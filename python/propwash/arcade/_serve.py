@@ -20,7 +20,7 @@ from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Library
 from propwash.arcade._board import default_name
 from propwash.arcade._game import Game
-from propwash.arcade._images import Artist, Ghost, Images
+from propwash.arcade._images import Artist, Images
 from propwash.arcade._keeper import Keeper
 from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
@@ -144,6 +144,6 @@ class _Session:
         self._error = error
         self._post(self._ended.set)
 
-    def _ghost(self, kind: messages.GhostName, game: Game) -> Ghost | None:
+    def _ghost(self, kind: _ghosts.GhostKind, game: Game) -> _ghosts.Ghost | None:
         course = _courses.find(game.course.name)
         return _ghosts.ghost(kind, course, game.seed, game.vehicle.name, self._keeper.board)
