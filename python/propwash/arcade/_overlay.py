@@ -35,7 +35,7 @@ class Overlay:
     ) -> None:
         self._pil = video.pillow()
         self._width, self._height = size
-        self._unit = max(9.0, size[0] / 68.0)
+        self._unit = max(11.0, 0.0145 * size[0])
         self._fonts: dict[int, Any] = {}
         self._title, self._gates, self._ghosts = title, gates, ghosts
 
