@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from propwash.arcade._game import TICK, Game
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
+from propwash.arcade._runner import Runner
+from propwash.arcade._sticks import StickMap, StickRates
 
-__all__ = ["MODES", "Mode", "Phase", "Snapshot", "Sticks"]
+__all__ = [
+    "MODES",
+    "TICK",
+    "Game",
+    "Mode",
+    "Phase",
+    "Runner",
+    "Snapshot",
+    "StickMap",
+    "StickRates",
+    "Sticks",
+]

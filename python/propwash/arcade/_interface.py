@@ -20,7 +20,7 @@ Phase = Literal["ready", "flying", "finished", "collided", "timeout"]
 
 @dataclass(frozen=True)
 class Sticks:
-    """Positions of the sticks of a transmitter, mode 2."""
+    """Positions of the sticks of a transmitter, mode 2. Raises ValueError if out of range."""
 
     roll: float = 0.0
     """-1 to 1, positive to the right."""
@@ -30,6 +30,14 @@ class Sticks:
     """-1 to 1, positive to the right: clockwise from above."""
     throttle: float = 0.0
     """0 to 1."""
+
+    def __post_init__(self) -> None:
+        deflections = (self.roll, self.pitch, self.yaw)
+        if not (all(-1.0 <= each <= 1.0 for each in deflections) and 0.0 <= self.throttle <= 1.0):
+            raise ValueError(
+                "sticks: expected roll, pitch and yaw from -1 to 1 and throttle from 0 to 1, got "
+                f"{self.roll}, {self.pitch}, {self.yaw} and {self.throttle}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
