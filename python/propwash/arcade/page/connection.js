@@ -50,9 +50,7 @@ export class Connection {
       this.handlers.message(JSON.parse(data));
       return;
     }
-    const image = decode(data);
-    if (this.waiting) this.send("shown", { frame: this.waiting.hud.frame }); // replaced: too slow here
-    this.waiting = image;
+    this.waiting = decode(data); // replaces an older one: an acknowledgement includes older images
     if (!this.decoding) this.show();
   }
 

@@ -1,6 +1,6 @@
 // Numbers over the image, the marker of the next gate, and the panel in the centre.
 
-const MARGIN = 26; // px of the image, of the arrow towards a gate outside of it
+const ELLIPSE = [0.4, 0.28]; // of the image's size: where an arrow points to a gate outside
 export const $ = (id) => document.getElementById(id);
 
 /** m:ss.cc */
@@ -51,15 +51,10 @@ function drawTarget(hud, width, height) {
     dot.setAttribute("visibility", "visible");
     return;
   }
-  const [x, y] = [u - width / 2, v - height / 2];
-  const length = Math.hypot(x, y) || 1;
-  const scale = Math.min(
-    (width / 2 - MARGIN) / Math.max(Math.abs(x), 1e-9),
-    (height / 2 - MARGIN) / Math.max(Math.abs(y), 1e-9),
-  );
-  const [px, py] = length > 1e-6 ? [width / 2 + x * scale, height / 2 + y * scale] : [width / 2, MARGIN];
-  const degrees = (Math.atan2(y, x) * 180) / Math.PI;
-  arrow.setAttribute("transform", `translate(${px} ${py}) rotate(${degrees})`);
+  const angle = Math.atan2(v - height / 2, u - width / 2);
+  const x = width / 2 + ELLIPSE[0] * width * Math.cos(angle);
+  const y = height / 2 + ELLIPSE[1] * height * Math.sin(angle);
+  arrow.setAttribute("transform", `translate(${x} ${y}) rotate(${(angle * 180) / Math.PI})`);
   arrow.setAttribute("visibility", "visible");
 }
 

@@ -199,7 +199,7 @@ function draw(hud, bitmap) {
   const before = arcade.hud?.phase;
   arcade.hud = hud;
   arcade.frames += 1;
-  latency.drawn(hud.input);
+  if (hud.input <= arcade.number) latency.drawn(hud.input); // else: of another page
   drawHud(hud, arcade.hello?.size ?? [$("image").width, $("image").height]);
   const now = performance.now();
   drawnTimes = [...drawnTimes.filter((time) => time > now - 1000), now];
