@@ -1,4 +1,4 @@
-"""The arcade: connects physics, images, pages and files."""
+"""The arcade: what the pilot commands, and what the pages show."""
 
 from __future__ import annotations
 
@@ -10,211 +10,190 @@ from typing import Any, Protocol
 
 import propwash
 from propwash.arcade import _messages as messages
+from propwash.arcade._game import Course, Game
 from propwash.arcade._images import Ghost, Scenery, Stage
-from propwash.arcade._interface import MODES, Mode, Snapshot, Sticks
+from propwash.arcade._interface import MODES, Mode, Sticks
 from propwash.arcade._pages import Page
+from propwash.arcade._runner import Runner
 from propwash.vehicle import files as vehicles
-from propwash.world import Scene
+
+GhostMaker = Callable[[messages.GhostName, Game], Ghost | None]
+"""Returns a ghost of this kind on the course of a game, or None; may take seconds."""
 
 
-class Course(Protocol):
-    """A course of gates."""
-
-    @property
-    def name(self) -> str:
-        """Identifies it."""
+class TitledCourse(Course, Protocol):
+    """A course with a title."""
 
     @property
     def title(self) -> str:
         """One line."""
 
-    def scene(self, seed: int) -> Scene:
-        """The scene with its gates moved by the seed."""
-
-
-class Physics(Protocol):
-    """The thread that steps the vehicle."""
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The newest."""
-
-    def set_input(self, sticks: Sticks, mode: Mode, number: int) -> None:
-        """Sets the sticks."""
-
-    def reset(self) -> None:
-        """Starts a new flight."""
-
-    def pause(self, paused: bool) -> None:
-        """Stops the clock, or continues."""
-
-    def set_scale(self, scale: float) -> None:
-        """Sets simulated seconds per second."""
-
-    def select(self, course: Any, vehicle: str, seed: int) -> None:
-        """Starts a new flight with other settings."""
-
 
 @dataclass(frozen=True)
-class Settings:
-    """What a flight is made of."""
+class Library:
+    """What the pilot can choose."""
 
-    course: str
-    vehicle: str = "flightgoggles"
-    seed: int = 0
-    ghosts: tuple[messages.GhostName, ...] = ()
+    courses: Mapping[str, TitledCourse]
+    vehicles: Mapping[str, str]
+    """By name: a name or a TOML file."""
+
+    @classmethod
+    def of(cls, courses: Mapping[str, TitledCourse], game: Game, vehicle: str) -> Library:
+        """The courses, and the shipped vehicles, with those of a game."""
+        every = {name: name for name in vehicles.names()} | {game.vehicle.name: vehicle}
+        return cls({**courses}, every)
 
 
 class Arcade:
-    """What the pilot commands, and what the pages show.
+    """Passes commands to the runner; knows the scene, the ghosts and the leader board.
 
-    courses: by name. make_ghosts: returns the ghosts of settings; may take long. post: calls a
-    function in the thread of the server. tell: sends a message to all pages; called by post.
+    board: returns the leader board of a course and seed. make_ghost: called in a thread of its own.
+    tell: sends a message to all pages; any thread may call it. size: px, of the images.
     """
 
     def __init__(
         self,
-        physics: Physics,
-        courses: Mapping[str, Course],
-        settings: Settings,
+        runner: Runner,
+        library: Library,
         *,
-        size: tuple[int, int] = (640, 360),
-        board: Callable[[Settings], messages.BoardMessage],
-        make_ghosts: Callable[[Settings, Scene], tuple[Ghost, ...]],
-        post: Callable[[Callable[[], None]], None],
-        tell: Callable[[str], None],
+        size: tuple[int, int],
+        board: Callable[[str, int], messages.BoardMessage],
+        make_ghost: GhostMaker,
+        tell: Callable[[messages.ToPage], None],
     ) -> None:
-        self._physics, self._courses, self._size = physics, courses, size
-        self._board, self._make_ghosts = board, make_ghosts
-        self._post, self._tell = post, tell
+        self._runner, self._library, self._size = runner, library, size
+        self._board, self._make_ghost = board, make_ghost
+        self._tell = tell
         self._lock = threading.Lock()
+        self._workers = ThreadPoolExecutor(1, "arcade ghosts")
         self._view: messages.ViewName = "chase"
-        self._scale, self._paused = 1.0, False
-        self._workers = ThreadPoolExecutor(1, "arcade settings")
-        self.settings = settings
-        scene = courses[settings.course].scene(settings.seed)
-        self._stage = _stage(scene, ())
-        self._set_out(settings, scene)
+        self._ghosts: tuple[messages.GhostName, ...] = ()
+        self._stage = Stage(runner.game)
+        self._announced = self._stage
 
     @property
     def scenery(self) -> Scenery:
-        """What the next image shows."""
-        return Scenery(self._stage, self._physics.snapshot, self._view, self._scale, self._paused)
+        """What the next image shows. Any thread may ask."""
+        runner, game = self._runner, self._runner.game
+        with self._lock:
+            if self._stage.game is not game:
+                self._stage = Stage(game)
+            stage = self._stage
+        return Scenery(stage, game.snapshot, self._view, runner.scale, runner.paused)
 
     @property
     def flying(self) -> bool:
         """Whether a flight is in the air."""
-        return self._physics.snapshot.phase == "flying"
+        return self._runner.snapshot.phase == "flying"
 
     def set_input(self, sticks: Sticks, mode: Mode, number: int) -> None:
         """Sets the sticks."""
-        self._physics.set_input(sticks, mode, number)
+        self._runner.set_input(sticks, mode, number)
 
     def reset(self) -> None:
         """Starts a new flight."""
-        self._physics.reset()
+        self._runner.reset()
 
     def pause(self, paused: bool) -> None:
         """Stops the clock, or continues."""
-        self._paused = paused
-        self._physics.pause(paused)
+        self._runner.pause(paused)
 
     def set_scale(self, scale: float) -> None:
         """Sets simulated seconds per second."""
-        self._scale = scale
-        self._physics.set_scale(scale)
+        self._runner.set_scale(scale)
 
     def set_view(self, view: messages.ViewName) -> None:
         """Selects the camera."""
         self._view = view
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight, when its scene is loaded. Raises ValueError for unknown names."""
-        for what, name, known in (
-            ("course", message.course, list(self._courses)),
-            ("vehicle", message.vehicle, vehicles.names()),
-        ):
-            if name not in known:
-                raise ValueError(f"{what} = {name!r}: expected one of {', '.join(known)}")
-        chosen = Settings(message.course, message.vehicle, message.seed, message.ghosts)
-        self._workers.submit(self._change, chosen).add_done_callback(self._report)
+        """Starts a new flight. Raises ValueError for unknown names."""
+        course = _known("course", message.course, self._library.courses)
+        vehicle = _known("vehicle", message.vehicle, self._library.vehicles)
+        self._ghosts = tuple(dict.fromkeys(message.ghosts))
+        self._runner.select(course, vehicle, message.seed)
+
+    def poll(self) -> None:
+        """Announces a new game or new ghosts. The server calls it several times a second."""
+        stage = self.scenery.stage
+        if stage is self._announced:
+            return
+        if stage.game is not self._announced.game and self._ghosts:
+            adding = self._workers.submit(self._add_ghosts, stage.game, self._ghosts)
+            adding.add_done_callback(self._report)
+        self._announced = stage
+        self._tell(self._course())
+        self._tell(self._newest_board())
 
     def greeting(self, page: Page) -> list[str]:
         """The texts for a new page."""
-        courses = [{"name": c.name, "title": c.title} for c in self._courses.values()]
+        courses = self._library.courses.values()
         hello = messages.Hello(
-            page.role,
-            courses,
-            vehicles.names(),
-            list(MODES),
-            ["chase", "onboard"],
-            ["best", "pilot", "policy"],
-            self._size,
-            propwash.__version__,
+            role=page.role,
+            courses=[{"name": course.name, "title": course.title} for course in courses],
+            vehicles=list(self._library.vehicles),
+            modes=list(MODES),
+            views=list(messages.VIEWS),
+            ghosts=list(messages.GHOSTS),
+            size=self._size,
+            version=propwash.__version__,
         )
-        return [messages.encode(m) for m in (hello, self._course(), self._board(self.settings))]
+        return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
 
     def close(self) -> None:
-        """Ends the worker."""
+        """Ends the thread of the ghosts."""
         self._workers.shutdown(cancel_futures=True)
 
-    def _change(self, settings: Settings) -> None:
-        course = self._courses[settings.course]
-        scene = course.scene(settings.seed)
-        self._physics.select(course, settings.vehicle, settings.seed)
-        self.settings = settings
-        self._set_out(settings, scene)
+    def _newest_board(self) -> messages.BoardMessage:
+        game = self._announced.game
+        return self._board(game.course.name, game.seed)
 
-    def _set_out(self, settings: Settings, scene: Scene) -> None:
-        """Shows the scene at once, and the ghosts when they are computed."""
-        self._stage = _stage(scene, ())
-        self._announce()
-        if settings.ghosts:
-            self._workers.submit(self._add_ghosts, settings, scene).add_done_callback(self._report)
-
-    def _add_ghosts(self, settings: Settings, scene: Scene) -> None:
-        ghosts = self._make_ghosts(settings, scene)
-        if self.settings is settings:
-            self._stage = _stage(scene, ghosts)
-            self._announce()
-
-    def _announce(self) -> None:
-        def tell() -> None:
-            self._tell(messages.encode(self._course()))
-            self._tell(messages.encode(self._board(self.settings)))
-
-        self._post(tell)
+    def _add_ghosts(self, game: Game, kinds: tuple[messages.GhostName, ...]) -> None:
+        """Shows each ghost when it is made."""
+        for kind in kinds:
+            ghost = self._make_ghost(kind, game)
+            if ghost is None:
+                name = f"{game.course.name} with seed {game.seed}"
+                self._tell(messages.Notice(f"no ghost {kind!r} on {name}"))
+                continue
+            with self._lock:
+                if self._stage.game is not game:
+                    return
+                self._stage = Stage(game, (*self._stage.ghosts, ghost))
 
     def _report(self, done: Future[None]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None:
-            text = messages.encode(messages.Notice(f"{error}"[:500]))
-            self._post(lambda: self._tell(text))
+            self._tell(messages.Notice(f"no ghost: {error}"[:500]))
 
     def _course(self) -> messages.CourseMessage:
-        settings, stage = self.settings, self._stage
-        course, start = self._courses[settings.course], stage.scene.start
-        x, y, z = (0.0, 0.0, 0.0) if start is None else start.position
-        gates = {gate.name: gate for gate in stage.scene.gates}
+        stage, game = self._announced, self._announced.game
+        known = self._library.courses.get(game.course.name)
+        start = game.scene.start
+        assert start is not None  # a game needs one
+        gates: list[dict[str, Any]] = [
+            {
+                "name": gate.name,
+                "position": list(gate.position),
+                "attitude": list(gate.attitude),
+                "width": gate.width,
+                "height": gate.height,
+            }
+            for gate in game.scene.gates
+        ]
         return messages.CourseMessage(
-            course.name,
-            course.title,
-            settings.seed,
-            settings.vehicle,
-            [ghost.name for ghost in stage.ghosts],
-            (x, y, z, 0.0 if start is None else start.yaw),
-            [
-                {
-                    "name": name,
-                    "position": list(gates[name].position),
-                    "attitude": list(gates[name].attitude),
-                    "width": gates[name].width,
-                    "height": gates[name].height,
-                }
-                for name in stage.gates
-            ],
+            name=game.course.name,
+            title=game.course.name if known is None else known.title,
+            seed=game.seed,
+            vehicle=game.vehicle.name,
+            ghosts=[ghost.name for ghost in stage.ghosts],
+            start=(*start.position, start.yaw),
+            gates=gates,
         )
 
 
-def _stage(scene: Scene, ghosts: tuple[Ghost, ...]) -> Stage:
-    return Stage(scene, tuple(gate.name for gate in scene.gates), ghosts)
+
+def _known(what: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name not in known:
+        raise ValueError(f"{what} = {name!r}: expected one of {', '.join(known)}")
+    return known[name]

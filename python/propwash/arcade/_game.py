@@ -8,7 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import propwash
 from propwash import _checks, _rotation, race
 from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
@@ -162,14 +161,11 @@ class Game:
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
-            "result": result or self.phase,
+            "phase": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
-            "course_gates": len(self._rule.gates),
             "score": judged.score,
             "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
-            "dt": DEFAULT_DT,
-            "propwash": propwash.__version__,
         }
         return self._recorder.record(info)
 

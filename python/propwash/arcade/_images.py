@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash.arcade._game import Game
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import Hud, ViewName, pack_image
 from propwash.arcade._view import View
-from propwash.world import Scene
 
 JPEG_QUALITY = 80
 _MIN_PERIOD, _IDLE_PERIOD = 1.0 / 60.0, 0.1
@@ -40,9 +40,7 @@ class Ghost(Protocol):
 class Stage:
     """What does not change during a flight: scene, course and ghosts."""
 
-    scene: Scene
-    gates: tuple[str, ...]
-    """Names of the gates in order."""
+    game: Game
     ghosts: tuple[Ghost, ...] = ()
 
 
@@ -65,15 +63,14 @@ class Artist:
 
     def __init__(self, size: tuple[int, int] = (640, 360), threads: int = 1) -> None:
         self._size, self._threads = size, threads
-        self._stage: Stage | None = None
         self._view: View | None = None
         self._jpeg = jpeg_encoder()
 
     def draw(self, frame: int, scenery: Scenery) -> bytes:
         """The message of an image."""
         stage, snapshot = scenery.stage, scenery.snapshot
-        if stage is not self._stage or self._view is None:
-            self._stage, self._view = stage, View(stage.scene, self._size, self._threads)
+        if self._view is None or stage.game.scene is not self._view.scene:
+            self._view = View(stage.game.scene, self._size, self._threads)
         view = self._view
         poses = [ghost.at(snapshot.race_time) for ghost in stage.ghosts]
         rgb = view.render(snapshot, [pose for pose in poses if pose is not None], scenery.view)
@@ -83,8 +80,8 @@ class Artist:
 def hud_of(frame: int, scenery: Scenery, view: View) -> Hud:
     """The numbers of an image that the view has just drawn."""
     stage, snapshot = scenery.stage, scenery.snapshot
-    count = len(snapshot.passed)
-    following = stage.gates[count] if count < len(stage.gates) else None
+    gates, count = stage.game.scene.gates, len(snapshot.passed)
+    following = gates[count].name if count < len(gates) else None
     sticks = snapshot.sticks
     return Hud(
         frame=frame,
@@ -94,7 +91,7 @@ def hud_of(frame: int, scenery: Scenery, view: View) -> Hud:
         phase=snapshot.phase,
         passed=list(snapshot.passed),
         next=following,
-        gates=len(stage.gates),
+        gates=len(gates),
         speed=float(np.linalg.norm(snapshot.velocity)),
         height=float(snapshot.position[2]),
         mode=snapshot.mode,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -11,7 +11,9 @@ from propwash.arcade._interface import Mode
 
 ViewName = Literal["chase", "onboard"]
 Role = Literal["pilot", "watcher"]
+VIEWS: tuple[ViewName, ...] = get_args(ViewName)
 GhostName = Literal["best", "pilot", "policy"]
+GHOSTS: tuple[GhostName, ...] = get_args(GhostName)
 
 MAX_MESSAGE = 4096
 """Bytes of a message of a page."""
@@ -99,11 +101,11 @@ def decode(data: bytes) -> FromPage:
         raise MessageError("message that is no JSON", str(error)[:200]) from None
 
 
-class _ToPage(msgspec.Struct, frozen=True, tag_field="type"):
+class ToPage(msgspec.Struct, frozen=True, tag_field="type"):
     """A message of the server."""
 
 
-class Hello(_ToPage, tag="hello"):
+class Hello(ToPage, tag="hello"):
     """The first message to a page: what can be chosen."""
 
     role: Role
@@ -118,7 +120,7 @@ class Hello(_ToPage, tag="hello"):
     version: str
 
 
-class Status(_ToPage, tag="status"):
+class Status(ToPage, tag="status"):
     """Sent at each change."""
 
     role: Role
@@ -132,7 +134,7 @@ class Status(_ToPage, tag="status"):
     view: ViewName
 
 
-class CourseMessage(_ToPage, tag="course"):
+class CourseMessage(ToPage, tag="course"):
     """The settings of the flight, and the course at its perturbed poses."""
 
     name: str
@@ -147,7 +149,7 @@ class CourseMessage(_ToPage, tag="course"):
     """In order: `name`, `position` [m], `attitude`, `width`, `height` [m]; passed along +x."""
 
 
-class FlightMessage(_ToPage, tag="flight"):
+class FlightMessage(ToPage, tag="flight"):
     """The result of a flight that ended."""
 
     result: str
@@ -165,7 +167,7 @@ class FlightMessage(_ToPage, tag="flight"):
     """File of the flight log."""
 
 
-class BoardMessage(_ToPage, tag="board"):
+class BoardMessage(ToPage, tag="board"):
     """The leader board of the selected course and seed."""
 
     course: str
@@ -173,7 +175,7 @@ class BoardMessage(_ToPage, tag="board"):
     entries: list[dict[str, Any]]
 
 
-class Notice(_ToPage, tag="notice"):
+class Notice(ToPage, tag="notice"):
     """A text for the person at the page."""
 
     text: str
@@ -225,7 +227,7 @@ class Hud(msgspec.Struct, frozen=True):
 _ENCODER = msgspec.json.Encoder()
 
 
-def encode(message: _ToPage) -> str:
+def encode(message: ToPage) -> str:
     """A text message."""
     return _ENCODER.encode(message).decode()
 

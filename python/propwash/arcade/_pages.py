@@ -73,7 +73,7 @@ class Pages:
         self.paused, self.reason = False, ""
         self.scale = 1.0
         self.view: messages.ViewName = "chase"
-        self._mode: Mode = "assisted"
+        self._input = messages.Input(0, (0.0, 0.0, 0.0, 0.0), "assisted")
 
     @property
     def pilot(self) -> Page | None:
@@ -130,7 +130,7 @@ class Pages:
         elif page.role != "pilot":
             self.refused.add("command of a watcher", type(message).__name__)
         elif isinstance(message, messages.Input):
-            self._mode = message.mode
+            self._input = message
             self._controls.set_input(Sticks(*message.sticks), message.mode, message.number)
         else:
             self._command(message)
@@ -179,8 +179,9 @@ class Pages:
         self.tell_status()
 
     def _center(self) -> None:
-        """The inputs of another pilot have other numbers."""
-        self._controls.set_input(Sticks(), self._mode, 0)
+        """Keeps the throttle; the number 0 is none of the next pilot."""
+        throttle = self._input.sticks[3]
+        self._controls.set_input(Sticks(throttle=throttle), self._input.mode, 0)
 
     def _pause(self, reason: str) -> None:
         self.paused, self.reason = True, reason

@@ -31,8 +31,8 @@ class Runner:
     returns when the thread has ended and all flights have been passed on. A flight that ends is
     passed to `finished`, and so is one that is reset, replaced or stopped after its take-off.
 
-    finished: called in another thread than physics. report: called with the one-line message of an
-    error of `select` or `finished`.
+    finished: called in another thread than physics. report: called with the message of an error of
+    `finished`, in one line.
     """
 
     def __init__(
@@ -92,9 +92,14 @@ class Runner:
         scale = _checks.number("scale", scale, expected, lambda x: 0.0 < x <= MAX_SCALE)
         self._requests.put(partial(self._set_scale, scale))
 
-    def select(self, course: Course, vehicle: str, seed: int) -> None:
-        """Replaces the game. An error is reported, and the present game continues."""
-        self._requests.put(partial(self._select, course, vehicle, seed))
+    def select(self, course: Course, vehicle: str, seed: int) -> Game:
+        """Replaces the game by one that it makes first, which takes a while, and returns it.
+
+        Raises ParameterError or ValueError as Game does; the present game then continues.
+        """
+        game = self.game.of(course, vehicle, seed)
+        self._requests.put(partial(self._replace, game))
+        return game
 
     def stop(self) -> None:
         """Ends the thread; a flight in the air is passed on. Returns when that is done."""
@@ -151,12 +156,7 @@ class Runner:
         self.game.reset()
         self._begin()
 
-    def _select(self, course: Course, vehicle: str, seed: int) -> None:
-        try:
-            game = self.game.of(course, vehicle, seed)
-        except (ValueError, TypeError, OSError) as error:
-            self._report(str(error))
-            return
+    def _replace(self, game: Game) -> None:
         self._pass_on("reset")
         self.game = game
         self._begin()

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from propwash.arcade._messages import MAX_MESSAGE
 from propwash.arcade._pages import Page, Pages
@@ -70,24 +70,37 @@ def address_of(listening: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+class Host(Protocol):
+    """What the server needs of the arcade."""
+
+    @property
+    def flying(self) -> bool:
+        """Whether a flight is in the air."""
+
+    def greeting(self, page: Page) -> list[str]:
+        """The texts for a new page."""
+
+    def poll(self) -> None:
+        """Called ten times a second."""
+
+
 class Server:
     """Serves the page and its web socket.
 
-    greet: returns the texts for a new page. flying: whether a flight is in the air. wanted: called
-    whenever a page can show another image. The methods run in the thread of the event loop.
+    wanted: called whenever a page can show another image. The methods run in the thread of the event
+    loop.
     """
 
     def __init__(
         self,
         site: Site,
         pages: Pages,
-        greet: Callable[[Page], list[str]],
-        flying: Callable[[], bool],
+        arcade: Host,
         wanted: Callable[[], None],
     ) -> None:
         self._websockets = require_websockets()
         self._site, self.pages = site, pages
-        self._greet, self._flying, self._wanted = greet, flying, wanted
+        self._arcade, self._wanted = arcade, wanted
         self._wake: dict[Page, asyncio.Event] = {}
         self._image: tuple[int, bytes] | None = None
         self._images: dict[Page, bytes] = {}
@@ -131,7 +144,8 @@ class Server:
     async def _check(self) -> None:
         while True:
             await asyncio.sleep(_CHECK_PERIOD)
-            self.pages.check(time.monotonic(), self._flying())
+            self._arcade.poll()
+            self.pages.check(time.monotonic(), self._arcade.flying)
             self.flush()
 
     def _process_request(self, connection: Any, request: Any) -> Any:
@@ -152,7 +166,7 @@ class Server:
 
     async def _connection(self, connection: Any) -> None:
         page = self.pages.join(time.monotonic())
-        page.texts.extendleft(reversed(self._greet(page)))
+        page.texts.extendleft(reversed(self._arcade.greeting(page)))
         self._wake[page] = asyncio.Event()
         self.flush()
         self._wanted()

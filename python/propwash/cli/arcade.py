@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from propwash.cli._shared import add_vehicle
+from propwash.cli._shared import add_vehicle, check_range
 
 
 def add_parser(commands: Any) -> None:
@@ -30,6 +30,10 @@ def add_parser(commands: Any) -> None:
         type=Path,
         default=Path("arcade"),
         help="folder of the flight logs and the leader board (default: %(default)s)",
+    )
+    parser.add_argument("--name", help="of the pilot, on the leader board (default: the login)")
+    parser.add_argument(
+        "--format", choices=("csv", "mcap"), default="csv", help="of the logs (default: csv)"
     )
     parser.add_argument("--host", default="127.0.0.1", help="IP address (default: %(default)s)")
     parser.add_argument(
@@ -65,6 +69,22 @@ def _size(text: str) -> tuple[int, int]:
 
 def run(options: argparse.Namespace) -> None:
     """Serves until Ctrl-C."""
-    from propwash.arcade import _serve
+    from propwash.arcade._serve import Options, serve
 
-    _serve.serve(options)
+    check_range("threads", options.threads, 1, 256)
+    serve(
+        Options(
+            course=options.course,
+            vehicle=options.vehicle,
+            seed=options.seed,
+            folder=options.folder,
+            name=options.name or "",
+            suffix=f".{options.format}",
+            host=options.host,
+            port=options.port,
+            size=options.size,
+            threads=options.threads,
+            browser=not options.no_browser,
+        ),
+        started=lambda url: print(url, flush=True),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -86,10 +87,11 @@ class FlightRecord:
     """(K,) rad/s, of an AttitudeThrust or VelocityCommand."""
     command_velocity: Array | None = None
     """(K, 3) m/s, world frame, of a VelocityCommand."""
-    gates: Array | None = None
+    gates: NDArray[np.int64] | None = None
     """(K,) number of gates passed in order."""
     info: Mapping[str, Any] = field(default_factory=dict)
-    """What is known of the flight, as values of JSON: vehicle, course, seed, … (docs/logs.md)."""
+    """What is known of the flight, by identifiers; values of JSON: vehicle, course, seed, …
+    (docs/logs.md)."""
 
     def __post_init__(self) -> None:
         rows = np.shape(self.time)[0] if np.ndim(self.time) == 1 else 0
@@ -110,6 +112,9 @@ class FlightRecord:
             object.__setattr__(self, "mode", mode)
         if np.any(np.diff(self.time) <= 0.0):
             raise ValueError("time: expected times [s] that increase")
+        if self.gates is not None:
+            object.__setattr__(self, "gates", self.gates.astype(np.int64))
+        object.__setattr__(self, "info", _json_values(self.info))
 
     @staticmethod
     def _checked(name: str, value: object, shape: tuple[int, ...]) -> Array:
@@ -131,6 +136,17 @@ class FlightRecord:
     def rotors(self) -> int:
         """Number of rotors."""
         return int(self.duty.shape[1])
+
+
+def _json_values(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The information as it is read from a file."""
+    for key in info:
+        if not (isinstance(key, str) and key.isidentifier()):
+            raise ValueError(f"info: expected keys that are identifiers, got {shown(key)}")
+    try:
+        return dict(json.loads(json.dumps(dict(info), allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"info: expected values of JSON, {error}") from None
 
 
 def duty_of(vehicle: VehicleParameters, speeds: Array) -> Array:
