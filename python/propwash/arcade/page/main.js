@@ -27,6 +27,7 @@ const arcade = {
   course: null,
   board: null,
   flight: null, // the result of the flight that has ended
+  lastLog: null,
   hud: null, // the numbers of the image that is drawn
   frames: 0, // images drawn
   rate: 0, // images per second
@@ -82,11 +83,12 @@ const received = {
   },
   flight(message) {
     arcade.flight = message;
+    arcade.lastLog = message.log;
     if (message.result === "reset" && message.log) notice(`Log: ${message.log}`);
   },
   board(message) {
     arcade.board = message;
-    menu.board(message);
+    menu.board(message, arcade.lastLog);
   },
   notice(message) {
     notice(message.text);

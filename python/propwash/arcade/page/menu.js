@@ -102,10 +102,11 @@ export class Menu {
     }
   }
 
-  board(message) {
+  /** Shows the leader board; log: the file of the newest flight. */
+  board(message, log) {
     setText($("board-title"), `${message.course} · seed ${message.seed}`);
     const rows = message.entries.map((entry, index) => {
-      const row = element("tr", "", entry.latest ? "latest" : "");
+      const row = element("tr", "", log?.endsWith(entry.log) ? "latest" : "");
       const cells = [index + 1, entry.name, entry.gates, clock(entry.race_time), entry.score.toFixed(2)];
       row.append(...cells.map((cell) => element("td", String(cell))));
       row.title = [entry.vehicle, entry.mode, entry.date].filter(Boolean).join(" · ");
