@@ -6,39 +6,33 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import propwash
 from propwash.arcade import _messages as messages
-from propwash.arcade._game import Course, Game
-from propwash.arcade._images import Ghost, Scenery, Stage
+from propwash.arcade._courses import Course
+from propwash.arcade._game import Game
+from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind
+from propwash.arcade._images import Scenery, Stage
 from propwash.arcade._interface import MODES, Mode, Sticks
 from propwash.arcade._pages import Page
 from propwash.arcade._runner import Runner
 from propwash.vehicle import files as vehicles
 
-GhostMaker = Callable[[messages.GhostName, Game], Ghost | None]
+GhostMaker = Callable[[GhostKind, Game], Ghost | None]
 """Returns a ghost of this kind on the course of a game, or None; may take seconds."""
-
-
-class TitledCourse(Course, Protocol):
-    """A course with a title."""
-
-    @property
-    def title(self) -> str:
-        """One line."""
 
 
 @dataclass(frozen=True)
 class Library:
     """What the pilot can choose."""
 
-    courses: Mapping[str, TitledCourse]
+    courses: Mapping[str, Course]
     vehicles: Mapping[str, str]
     """By name: a name or a TOML file."""
 
     @classmethod
-    def of(cls, courses: Mapping[str, TitledCourse], game: Game, vehicle: str) -> Library:
+    def of(cls, courses: Mapping[str, Course], game: Game, vehicle: str) -> Library:
         """The courses, and the shipped vehicles, with those of a game."""
         every = {name: name for name in vehicles.names()} | {game.vehicle.name: vehicle}
         return cls({**courses}, every)
@@ -65,9 +59,9 @@ class Arcade:
         self._board, self._make_ghost = board, make_ghost
         self._tell = tell
         self._lock = threading.Lock()
-        self._workers = ThreadPoolExecutor(1, "arcade ghosts")
+        self._workers = ThreadPoolExecutor(1, "arcade selections")
         self._view: messages.ViewName = "chase"
-        self._ghosts: tuple[messages.GhostName, ...] = ()
+        self._ghosts: tuple[GhostKind, ...] = ()
         self._stage = Stage(runner.game)
         self._announced = self._stage
 
@@ -111,7 +105,8 @@ class Arcade:
         course = _known("course", message.course, self._library.courses)
         vehicle = _known("vehicle", message.vehicle, self._library.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
-        self._runner.select(course, vehicle, message.seed)
+        selecting = self._workers.submit(self._runner.select, course, vehicle, message.seed)
+        selecting.add_done_callback(self._report)
 
     def poll(self) -> None:
         """Announces a new game or new ghosts. The server calls it several times a second."""
@@ -134,21 +129,21 @@ class Arcade:
             vehicles=list(self._library.vehicles),
             modes=list(MODES),
             views=list(messages.VIEWS),
-            ghosts=list(messages.GHOSTS),
+            ghosts=list(GHOSTS),
             size=self._size,
             version=propwash.__version__,
         )
         return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
 
     def close(self) -> None:
-        """Ends the thread of the ghosts."""
+        """Ends the thread of selections."""
         self._workers.shutdown(cancel_futures=True)
 
     def _newest_board(self) -> messages.BoardMessage:
         game = self._announced.game
         return self._board(game.course.name, game.seed)
 
-    def _add_ghosts(self, game: Game, kinds: tuple[messages.GhostName, ...]) -> None:
+    def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
         """Shows each ghost when it is made."""
         for kind in kinds:
             ghost = self._make_ghost(kind, game)
@@ -161,10 +156,10 @@ class Arcade:
                     return
                 self._stage = Stage(game, (*self._stage.ghosts, ghost))
 
-    def _report(self, done: Future[None]) -> None:
+    def _report(self, done: Future[Any]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None:
-            self._tell(messages.Notice(f"no ghost: {error}"[:500]))
+            self._tell(messages.Notice(f"{error}"[:500]))
 
     def _course(self) -> messages.CourseMessage:
         stage, game = self._announced, self._announced.game
@@ -190,7 +185,6 @@ class Arcade:
             start=(*start.position, start.yaw),
             gates=gates,
         )
-
 
 
 def _known(what: str, name: str, known: Mapping[str, Any]) -> Any:

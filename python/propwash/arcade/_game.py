@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks, _rotation, race
+from propwash.arcade._courses import Course
 from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
 from propwash.arcade._sticks import StickMap, StickRates
@@ -35,17 +36,6 @@ _ROWS_BEFORE = 120
 """Rows of the log before take-off: 0.5 s."""
 _STANDING = 0.01
 """m, above the position at rest, up to which the vehicle stands."""
-
-
-class Course(Protocol):
-    """A course of the arcade."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    def scene(self, seed: int | None) -> Scene:
-        """The scene for a seed, with its gates in order."""
 
 
 class Game:

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash.arcade._game import Game
+from propwash.arcade._ghosts import Ghost
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import Hud, ViewName, pack_image
 from propwash.arcade._view import View
@@ -20,20 +21,6 @@ from propwash.arcade._view import View
 JPEG_QUALITY = 80
 _MIN_PERIOD, _IDLE_PERIOD = 1.0 / 60.0, 0.1
 """s, between images; of a snapshot that did not change."""
-
-
-class Ghost(Protocol):
-    """Another vehicle on the course; race_time 0 is take-off."""
-
-    @property
-    def name(self) -> str:
-        """Shown on the page."""
-
-    def at(self, race_time: float) -> tuple[Array, Array] | None:
-        """Position [m] and attitude; None: not on the course at this time."""
-
-    def passed(self, gates: int) -> float | None:
-        """Race time [s] at which it passed this many gates; None: it did not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,5 +180,3 @@ class Images:
 
 def _same(a: Scenery, b: Scenery) -> bool:
     return a.snapshot is b.snapshot and a.stage is b.stage and a.view == b.view
-
-

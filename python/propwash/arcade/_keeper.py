@@ -108,7 +108,7 @@ def _message(
     record: FlightRecord, result: Result, place: int | None, file: Path | None
 ) -> messages.FlightMessage:
     return messages.FlightMessage(
-        result=record.info["result"],
+        result=record.info["phase"],
         gates=len(result.passages),
         race_time=result.passages[-1].time if result.passages else 0.0,
         score=result.score,

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
+from propwash.arcade._ghosts import GhostKind
 from propwash.arcade._interface import Mode
 
 ViewName = Literal["chase", "onboard"]
 Role = Literal["pilot", "watcher"]
 VIEWS: tuple[ViewName, ...] = get_args(ViewName)
-GhostName = Literal["best", "pilot", "policy"]
-GHOSTS: tuple[GhostName, ...] = get_args(GhostName)
 
 MAX_MESSAGE = 4096
 """Bytes of a message of a page."""
@@ -28,7 +27,7 @@ class _FromPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """A message of a page."""
 
 
-class Input(_FromPage, tag="input"):
+class Input(_FromPage, frozen=True, tag="input"):
     """Positions of the sticks: roll, pitch, yaw, throttle."""
 
     number: _Number
@@ -36,44 +35,44 @@ class Input(_FromPage, tag="input"):
     mode: Mode
 
 
-class Shown(_FromPage, tag="shown"):
+class Shown(_FromPage, frozen=True, tag="shown"):
     """Acknowledges an image."""
 
     frame: _Number
 
 
-class Reset(_FromPage, tag="reset"):
+class Reset(_FromPage, frozen=True, tag="reset"):
     """Starts a new flight."""
 
 
-class Pause(_FromPage, tag="pause"):
+class Pause(_FromPage, frozen=True, tag="pause"):
     """Stops the clock, or continues."""
 
     paused: bool
 
 
-class Clock(_FromPage, tag="clock"):
+class Clock(_FromPage, frozen=True, tag="clock"):
     """Simulated seconds per second."""
 
     scale: Annotated[float, msgspec.Meta(ge=0.05, le=1.0)]
 
 
-class Select(_FromPage, tag="select"):
+class Select(_FromPage, frozen=True, tag="select"):
     """Starts a new flight with other settings."""
 
     course: _Name
     vehicle: _Name
     seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 0
-    ghosts: Annotated[tuple[GhostName, ...], msgspec.Meta(max_length=3)] = ()
+    ghosts: Annotated[tuple[GhostKind, ...], msgspec.Meta(max_length=3)] = ()
 
 
-class Camera(_FromPage, tag="camera"):
+class Camera(_FromPage, frozen=True, tag="camera"):
     """Selects the camera."""
 
     view: ViewName
 
 
-class TakeOver(_FromPage, tag="take_over"):
+class TakeOver(_FromPage, frozen=True, tag="take_over"):
     """Makes this page the pilot's if the pilot has left."""
 
 
@@ -105,7 +104,7 @@ class ToPage(msgspec.Struct, frozen=True, tag_field="type"):
     """A message of the server."""
 
 
-class Hello(ToPage, tag="hello"):
+class Hello(ToPage, frozen=True, tag="hello"):
     """The first message to a page: what can be chosen."""
 
     role: Role
@@ -120,7 +119,7 @@ class Hello(ToPage, tag="hello"):
     version: str
 
 
-class Status(ToPage, tag="status"):
+class Status(ToPage, frozen=True, tag="status"):
     """Sent at each change."""
 
     role: Role
@@ -134,7 +133,7 @@ class Status(ToPage, tag="status"):
     view: ViewName
 
 
-class CourseMessage(ToPage, tag="course"):
+class CourseMessage(ToPage, frozen=True, tag="course"):
     """The settings of the flight, and the course at its perturbed poses."""
 
     name: str
@@ -149,7 +148,7 @@ class CourseMessage(ToPage, tag="course"):
     """In order: `name`, `position` [m], `attitude`, `width`, `height` [m]; passed along +x."""
 
 
-class FlightMessage(ToPage, tag="flight"):
+class FlightMessage(ToPage, frozen=True, tag="flight"):
     """The result of a flight that ended."""
 
     result: str
@@ -167,7 +166,7 @@ class FlightMessage(ToPage, tag="flight"):
     """File of the flight log."""
 
 
-class BoardMessage(ToPage, tag="board"):
+class BoardMessage(ToPage, frozen=True, tag="board"):
     """The leader board of the selected course and seed."""
 
     course: str
@@ -175,7 +174,7 @@ class BoardMessage(ToPage, tag="board"):
     entries: list[dict[str, Any]]
 
 
-class Notice(ToPage, tag="notice"):
+class Notice(ToPage, frozen=True, tag="notice"):
     """A text for the person at the page."""
 
     text: str

@@ -11,7 +11,8 @@ from functools import partial
 
 from propwash import _checks
 from propwash._bridge import Pacer
-from propwash.arcade._game import Course, Game
+from propwash.arcade._courses import Course
+from propwash.arcade._game import Game
 from propwash.arcade._interface import MODES, Mode, Snapshot, Sticks
 from propwash.logs import FlightRecord
 from propwash.race import Result

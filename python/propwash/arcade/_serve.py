@@ -20,7 +20,7 @@ from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Library
 from propwash.arcade._board import default_name
 from propwash.arcade._game import Game
-from propwash.arcade._images import Artist, Ghost, Images
+from propwash.arcade._images import Artist, Images
 from propwash.arcade._keeper import Keeper
 from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
@@ -116,8 +116,16 @@ class _Session:
         if self._error is not None:
             raise self._error
         self._keeper.write_waiting()
-        refused = self._pages.refused
-        report(f"{len(self._keeper.files)} flight logs written; refused: {refused}")
+        report(self._summary())
+
+    def _summary(self) -> str:
+        written = len(self._keeper.files)
+        parts = [f"{written} flight log{'s' * (written != 1)} written"]
+        if written:
+            parts[0] += f" in {self._keeper.board.folder}"
+        if self._pages.refused.counts:
+            parts.append(f"refused: {self._pages.refused}")
+        return "; ".join(parts)
 
     def _post(self, call: Callable[[], None]) -> None:
         """Calls a function in the thread of the server, if that runs."""
@@ -144,6 +152,6 @@ class _Session:
         self._error = error
         self._post(self._ended.set)
 
-    def _ghost(self, kind: messages.GhostName, game: Game) -> Ghost | None:
+    def _ghost(self, kind: _ghosts.GhostKind, game: Game) -> _ghosts.Ghost | None:
         course = _courses.find(game.course.name)
         return _ghosts.ghost(kind, course, game.seed, game.vehicle.name, self._keeper.board)

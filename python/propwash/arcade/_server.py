@@ -29,9 +29,7 @@ def require_websockets() -> Any:
         import websockets.asyncio.server
         import websockets.exceptions
     except ImportError as error:
-        raise ImportError(
-            'the arcade needs websockets: pip install "propwash[arcade]"'
-        ) from error
+        raise ImportError('the arcade needs websockets: pip install "propwash[arcade]"') from error
     return websockets
 
 
@@ -87,8 +85,7 @@ class Host(Protocol):
 class Server:
     """Serves the page and its web socket.
 
-    wanted: called whenever a page can show another image. The methods run in the thread of the event
-    loop.
+    wanted: called whenever a page can show another image. All runs in the thread of the event loop.
     """
 
     def __init__(

@@ -85,12 +85,10 @@ class View:
             return None
         (point,) = self._in_camera(np.array([self._gates[gate].position]))
         x, y, z = (float(c) for c in point)
-        focal = self._focal
-        if x < _NEAR:
-            length = math.hypot(y, z) or 1.0
-            far = 10.0 * sum(self.size)
-            return 0.5 * self.size[0] - far * y / length, 0.5 * self.size[1] - far * z / length, False
-        return 0.5 * self.size[0] - focal * y / x, 0.5 * self.size[1] - focal * z / x, True
+        is_in_front = x >= _NEAR
+        length = math.hypot(y, z) or 1.0
+        scale = self._focal / x if is_in_front else 10.0 * sum(self.size) / length
+        return 0.5 * self.size[0] - scale * y, 0.5 * self.size[1] - scale * z, is_in_front
 
     def outline(self, gate: str | None) -> list[tuple[float, float]]:
         """The corners [px] of a gate's opening in the last image, clipped at the near plane."""
