@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,8 +19,9 @@ _REST = 3.0
 """s, hover before the path of --fly."""
 _SHORTEST = 10.0
 """s, flight with --fly."""
-_SPEED, _YAW = 2.0, "forward"
-"""m/s and heading of --fly."""
+_SPEED = 2.0
+"""m/s, of --fly."""
+_YAW: Final = "forward"
 
 
 def add_parser(commands: Any) -> None:
