@@ -195,7 +195,7 @@ def test_a_slow_or_failing_writer_does_not_stop_time() -> None:
     runner = Runner(Game(COURSE), finished=finished, report=reports.append)
     runner.start()
     runner.set_input(UP, "assisted", 1)
-    until(lambda: runner.snapshot.phase == "flying")
+    until(lambda: runner.snapshot.race_time > 0.1)
     runner.reset()
     until(lambda: runner.snapshot.phase == "ready")
     until(lambda: runner.snapshot.phase == "flying")
