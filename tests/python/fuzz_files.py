@@ -281,9 +281,9 @@ def _flight_log(suffix: str) -> Callable[[Path], list[Files]]:
         log = _flight()
         record = logs.FlightRecord(
             time=log.time,
-            position=log.position,
-            velocity=log.velocity,
-            attitude=log.attitude,
+            position=0.1 * log.body_rates,
+            velocity=log.body_rates,
+            attitude=np.eye(4)[np.zeros(60, dtype=int)],
             body_rates=log.body_rates,
             rotor_speeds=1e3 * log.duty,
             duty=log.duty,
