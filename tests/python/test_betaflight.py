@@ -208,6 +208,22 @@ def test_a_flight_that_is_not_armed_says_so() -> None:
     assert flight.checks[-1].measured == "motors off after 3 attempts"
 
 
+def test_a_program_that_falls_silent_is_not_armed() -> None:
+    simulation = Simulation("flightgoggles", QUAD_X["betaflight"])
+    flight = ScriptedFlight(
+        simulation.parameters,
+        lambda channels: None,
+        lambda: simulation.sample.time < 0.01,
+        warm_up=0.1,
+    )
+    while flight(simulation.sample):
+        simulation.step(np.zeros(4))
+    (check,) = flight.checks
+    assert (check.name, check.passed) == ("answers", False)
+    assert check.measured == "0.0 s, then silent"
+    assert simulation.sample.time == pytest.approx(0.1, abs=0.01)
+
+
 def test_invalid_sticks_are_refused_where_they_are_set() -> None:
     transmitter = Transmitter()
     for channels in ([70000], [-1], [1500] * 17):
