@@ -23,32 +23,11 @@ pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
 
 from autopilot_loops import ardupilot_loop, px4_loop
-from autopilot_peers import ArduPilotPeer, Px4Peer, heading
+from autopilot_peers import ArduPilotPeer, Px4Peer, Wire, heading
 from propwash.autopilot._px4 import magnetic_field
 from pymavlink.dialects.v20 import common as mavlink
 
 RATES = {"baro": 50.0, "mag": 50.0, "HIL_GPS": 10.0, "HIL_STATE_QUATERNION": 200.0, "imu": 250.0}
-
-
-class Wire:
-    """A link without a socket: the peer reads and answers at once, after its first packets."""
-
-    port = 0
-
-    def __init__(self, peer: Px4Peer | ArduPilotPeer, *first: bytes) -> None:
-        self.peer, self.arriving, self.is_open = peer, list(first), False
-
-    def send(self, data: bytes) -> None:
-        if self.is_open and (answer := self.peer.feed(data)):
-            self.arriving.append(answer)
-
-    def receive(self, timeout: float) -> bytes | None:
-        if not self.arriving:
-            return None
-        self.is_open = True
-        return self.arriving.pop(0)
-
-    def close(self) -> None: ...
 
 
 def flown(program: str, land: float = 13.0, rate: int = 300) -> tuple[Any, Loop]:

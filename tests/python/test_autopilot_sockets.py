@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from helpers import restore_sigint
+from propwash import logs, vehicles
 from propwash.autopilot import ArduPilot, Loop, TcpLink, UdpLink
 from propwash.cli.main import main
 
@@ -138,12 +140,13 @@ def test_invalid_options_are_refused_in_one_line(
 
 
 @pytest.mark.parametrize("program", ["px4", "ardupilot"])
-def test_command_reports_counts_and_reasons(program: str) -> None:
+def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "propwash", "autopilot", program, "--port", str(port)]
     command += ["--duration", "0.4"] + (["--speed", "0"] if program == "px4" else [])
+    command += ["--log", str(tmp_path / "flight.csv")]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, preexec_fn=restore_sigint
     ) as child:
@@ -164,3 +167,8 @@ def test_command_reports_counts_and_reasons(program: str) -> None:
     assert "answers at" in text
     assert "refused" in text
     assert "1 MAVLink: bytes before a start marker" in text or "1 servo packet" in text
+    # also after Ctrl-C
+    record = logs.read_record(tmp_path / "flight.csv")
+    assert len(record) > 50
+    assert record.info == {"vehicle": "flightgoggles", "seed": 0}
+    assert vehicles.load(tmp_path / "flight.csv.toml").contact.frequency > 0.0

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from propwash.autopilot import _motors
 from propwash.logs import Layout
-from propwash.vehicle import Multicopter, RotorSpeeds, VehicleParameters
+from propwash.vehicle import Multicopter, RotorSpeeds, VehicleParameters, ground
 from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 
 _MAX_STEP = 1e-3  # s
-_CONTACT = {"frequency": 12.0, "leg": 0.03}
 _TOUCHING = 0.01  # m, above the position at rest
 
 
@@ -74,12 +73,11 @@ class Simulation:
         self.motor_map = _motors.match(parameters, layout)
         if self.motor_map.reversed and not own_spins:
             parameters = _motors.with_reversed_spins(parameters)
-        if not parameters.contact.frequency:
-            parameters = parameters.replace(contact=_CONTACT)
+        parameters = ground.with_contact(parameters)
         self.parameters = parameters
         self.dt, self.substeps = dt, substeps
         self.uav = Multicopter(parameters, seed=seed, noise=noise)
-        self._rest_height = _rest_height(parameters)
+        self._rest_height = ground.rest_height(parameters)
         self._max = np.array(parameters.motor_values("speed_max"))
         self.reset()
 
@@ -138,14 +136,6 @@ class Simulation:
             self._motors,
             state.rotor_speeds,
         )
-
-
-def _rest_height(vehicle: VehicleParameters) -> float:
-    """m, of a vehicle that stands: (mg / nk = g / omega^2) below that of its legs."""
-    contact = vehicle.contact
-    feet = min(rotor.position[2] for rotor in vehicle.rotors) - contact.leg
-    gravity = -vehicle.body.gravity[2]
-    return contact.height - feet - gravity / (2.0 * math.pi * contact.frequency) ** 2
 
 
 def tilt(attitude: Array) -> float:

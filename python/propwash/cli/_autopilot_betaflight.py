@@ -118,18 +118,8 @@ def run(options: argparse.Namespace) -> None:
 def fly(options: argparse.Namespace) -> Flown:
     """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
     simulation = _simulation(options)
-    autopilot.check_speed(options.speed)
+    _check(options)
     host = own_address(options.host)
-    if options.program is not None:
-        Program.check_path(options.program)
-    for name in ("keep_settings", "sync"):
-        if getattr(options, name) and options.program is None:
-            flag = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{flag}: expected with --program, whose settings it concerns; add it")
-    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
-        raise ValueError(
-            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
-        )
     with ExitStack() as closed:
         link = UdpLink(MOTOR_PORT, (host, STATE_PORT), host)
         closed.callback(link.close)
@@ -165,6 +155,20 @@ def fly(options: argparse.Namespace) -> Flown:
     return Flown(script, loop.statistics, codec.refused, starts)
 
 
+def _check(options: argparse.Namespace) -> None:
+    autopilot.check_speed(options.speed)
+    if options.program is not None:
+        Program.check_path(options.program)
+    for name in ("keep_settings", "sync"):
+        if getattr(options, name) and options.program is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{flag}: expected with --program, whose settings it concerns; add it")
+    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
+        raise ValueError(
+            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
+        )
+
+
 def _run(
     loop: Loop,
     sticks: Transmitter,
@@ -194,10 +198,11 @@ def _run(
             return False
         return sample.time < end and (script is None or script(sample))
 
-    try:
-        loop.run(pilot)
-    finally:
-        report(f"{loop.statistics}, refused: {loop.codec.refused}")
+    with autopilot.logged(loop, pilot, options) as logged:
+        try:
+            loop.run(logged)
+        finally:
+            report(f"{loop.statistics}, refused: {loop.codec.refused}")
     return script
 
 

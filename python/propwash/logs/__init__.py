@@ -1,4 +1,4 @@
-"""Logs of real flights: readers, and an observer of velocity and attitude.
+"""Logs of flights: readers, an observer of velocity and attitude, and the log of simulated flights.
 
 flight = logs.read_log("flight.ulg")
 """
@@ -17,6 +17,8 @@ from propwash.logs._layout import Layout
 from propwash.logs._motors import check_order
 from propwash.logs._observer import can_observe, with_observed_motion
 from propwash.logs._readers import read_flight, read_log
+from propwash.logs._record import FlightRecord, FlightRecorder
+from propwash.logs._record_files import check_record_file, read_record, write_record
 from propwash.logs._rosbag import BLACKBIRD
 
 __all__ = [
@@ -25,12 +27,17 @@ __all__ = [
     "STANDARD_GRAVITY",
     "Columns",
     "Flight",
+    "FlightRecord",
+    "FlightRecorder",
     "Layout",
     "can_observe",
     "check_order",
+    "check_record_file",
     "find_flight",
     "flight_folders",
     "read_flight",
     "read_log",
+    "read_record",
     "with_observed_motion",
+    "write_record",
 ]

@@ -1,0 +1,33 @@
+"""Vehicles that stand on the ground before a flight."""
+
+from __future__ import annotations
+
+import math
+
+from propwash.vehicle.parameters import VehicleParameters
+
+__all__ = ["rest_height", "with_contact"]
+
+_FREQUENCY = 12.0  # Hz
+_LEG = 0.03  # m, below the rotors and the centre of mass
+
+
+def with_contact(vehicle: VehicleParameters, height: float | None = None) -> VehicleParameters:
+    """A copy that can stand on the ground.
+
+    A vehicle without `contact` gets legs that end 3 cm below its rotors and its centre of mass,
+    with an oscillation of 12 Hz. height: m, of the ground, world frame; None: that of the vehicle.
+    """
+    if not vehicle.contact.frequency:
+        lowest = min(rotor.position[2] for rotor in vehicle.rotors)
+        legs = {"frequency": _FREQUENCY, "leg": max(lowest, 0.0) + _LEG}
+        vehicle = vehicle.replace(contact=legs)
+    return vehicle if height is None else vehicle.replace(contact={"height": height})
+
+
+def rest_height(vehicle: VehicleParameters) -> float:
+    """m, of a vehicle that stands: (mg / nk = g / omega^2) below that of its legs."""
+    contact = vehicle.contact
+    feet = min(rotor.position[2] for rotor in vehicle.rotors) - contact.leg
+    gravity = -vehicle.body.gravity[2]
+    return contact.height - feet - gravity / (2.0 * math.pi * contact.frequency) ** 2
