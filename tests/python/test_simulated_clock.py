@@ -42,7 +42,11 @@ for line in sys.stdin:
 
 
 def test_the_compiler_may_have_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value, expected in [("sh -c cc", ["sh", "-c", "cc"]), ("no_such_compiler -O2", [])]:
+    for value, expected in [
+        ("sh -c cc", ["sh", "-c", "cc"]),
+        ("no_such_compiler -O2", []),
+        (" ", []),
+    ]:
         monkeypatch.setenv("CC", value)
         assert compiler() == expected
 

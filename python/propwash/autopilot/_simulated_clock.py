@@ -21,7 +21,7 @@ _EPOCH = 1000.0  # s, of its monotonic clock at its start
 def compiler() -> list[str]:
     """The command of the C compiler that builds the clock, CC or cc; empty if there is none."""
     command = shlex.split(os.environ.get("CC") or "cc")  # CC may have arguments
-    return command if shutil.which(command[0]) else []
+    return command if command and shutil.which(command[0]) else []
 
 
 class SimulatedClock:
