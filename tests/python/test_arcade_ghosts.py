@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from propwash import arcade, race
-from propwash.arcade import Board, Entry, Ghost
+from propwash.arcade import Board, Ghost
 from propwash.arcade import _ghosts as ghosts
 
 COURSES = arcade.courses()

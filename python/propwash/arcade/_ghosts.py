@@ -12,6 +12,7 @@ import numpy as np
 from propwash import race
 from propwash.arcade._courses import Course
 from propwash.arcade._interface import Array
+from propwash.vehicle import VehicleParameters
 
 if TYPE_CHECKING:
     from propwash.arcade._board import Board
@@ -65,8 +66,10 @@ class Ghost:
         return self.gate_times[gates - 1] if 1 <= gates <= len(self.gate_times) else None
 
 
-def ghost(kind: GhostKind, course: Course, seed: int, vehicle: str, board: Board) -> Ghost | None:
-    """The ghost of a kind for a course and seed.
+def ghost(
+    kind: GhostKind, course: Course, seed: int, vehicle: str | VehicleParameters, board: Board
+) -> Ghost | None:
+    """The ghost of a kind for a course and seed. vehicle: of the built-in pilot.
 
     None if the leader board has no flight, and for the policy on another course than AlphaPilot,
     which it was trained for. Takes up to some seconds. Raises ImportError without a package that it needs, and ValueError for
@@ -81,7 +84,7 @@ def ghost(kind: GhostKind, course: Course, seed: int, vehicle: str, board: Board
     return None
 
 
-def of_pilot(course: Course, seed: int, vehicle: str) -> Ghost:
+def of_pilot(course: Course, seed: int, vehicle: str | VehicleParameters) -> Ghost:
     """The built-in pilot, `race.fly`, from hover at the start. Requires scipy."""
     result = race.fly(seed, vehicle, scene=course.scene(seed))
     return of_result(result, "built-in pilot")
