@@ -53,8 +53,8 @@ def film(
     try:
         shown = list(snapshots(record, rate))
         seed = _checks.seed(record.info.get("seed"))
-        chosen = _courses.find(course or record.info.get("course"))
-    except (TypeError, ValueError) as error:
+        chosen = _courses.find(record.info["course"] if course is None else course)
+    except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
     vehicle = str(record.info.get("vehicle"))
     board = Board(Path(log).parent)
