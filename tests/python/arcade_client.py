@@ -13,6 +13,10 @@ from propwash.arcade._messages import Hud, unpack_image
 from websockets.asyncio.client import ClientConnection, connect
 
 
+SILENT = ("hello", "course", "board", "status", "flight")
+"""Types of messages that may arrive at any time."""
+
+
 class PageClient:
     """Receives everything, acknowledges each image, and keeps the newest of each kind."""
 
@@ -50,11 +54,14 @@ class PageClient:
         return self.hud
 
     async def until(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """The next message of a type with these fields."""
+        """The next message of a type with these fields; a notice is an error unless awaited."""
         async with asyncio.timeout(20.0):
             while True:
                 message = await self.receive()
-                if isinstance(message, dict) and message["type"] == kind:
+                if not isinstance(message, dict):
+                    continue
+                assert message["type"] in (kind, *SILENT), message
+                if message["type"] == kind:
                     if all(message[name] == value for name, value in fields.items()):
                         return message
 
@@ -74,7 +81,7 @@ def opened(url: str, **options: Any) -> connect:
     """A connection to the socket of the page at `url`."""
     match = re.match(r"http://[^/]+", url)
     assert match is not None
-    options = {"origin": match[0], "compression": None, "max_size": None, **options}
+    options = {"origin": match[0], "compression": None, "max_size": None, "close_timeout": 2.0, **options}
     return connect(url.replace("http", "ws", 1) + "socket", **options)
 
 
