@@ -14,10 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from propwash import logs, vehicles
 from propwash.autopilot import (
     QUAD_X,
     ArduPilot,
@@ -33,32 +35,11 @@ from propwash.sensors import Magnetometer
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
 
-from autopilot_peers import ArduPilotPeer, Px4Peer, heading
+from autopilot_peers import ArduPilotPeer, Px4Peer, Wire, heading
 from propwash.autopilot._px4 import magnetic_field
 from pymavlink.dialects.v20 import common as mavlink
 
 RATES = {"baro": 50.0, "mag": 50.0, "HIL_GPS": 10.0, "HIL_STATE_QUATERNION": 200.0, "imu": 250.0}
-
-
-class Wire:
-    """A link without a socket: the peer reads and answers at once, after its first packets."""
-
-    port = 0
-
-    def __init__(self, peer: Px4Peer | ArduPilotPeer, *first: bytes) -> None:
-        self.peer, self.arriving, self.is_open = peer, list(first), False
-
-    def send(self, data: bytes) -> None:
-        if self.is_open and (answer := self.peer.feed(data)):
-            self.arriving.append(answer)
-
-    def receive(self, timeout: float) -> bytes | None:
-        if not self.arriving:
-            return None
-        self.is_open = True
-        return self.arriving.pop(0)
-
-    def close(self) -> None: ...
 
 
 def px4_loop(link: Any, noise: bool = True, **options: Any) -> Loop:
@@ -407,12 +388,13 @@ def test_foreign_datagrams_do_not_take_the_answers_away(background: list[Backgro
 
 
 @pytest.mark.parametrize("program", ["px4", "ardupilot"])
-def test_command_reports_counts_and_reasons(program: str) -> None:
+def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "propwash", "autopilot", program, "--port", str(port)]
     command += ["--duration", "0.4"] + (["--speed", "0"] if program == "px4" else [])
+    command += ["--log", str(tmp_path / "flight.csv")]
     interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in the background too
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
@@ -434,3 +416,8 @@ def test_command_reports_counts_and_reasons(program: str) -> None:
     assert "answers at" in text
     assert "refused" in text
     assert "1 MAVLink: bytes before a start marker" in text or "1 servo packet" in text
+    # also after Ctrl-C
+    record = logs.read_record(tmp_path / "flight.csv")
+    assert len(record) > 50
+    assert record.info == {"vehicle": "flightgoggles", "seed": 0}
+    assert vehicles.load(tmp_path / "flight.csv.toml").contact.frequency > 0.0
