@@ -153,10 +153,10 @@ class Game:
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
-            "result": result or self.phase,
+            "phase": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
-            "score": judged.score,
+            "score": float(judged.score),
             "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
         }
         return self._recorder.record(info)
