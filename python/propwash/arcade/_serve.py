@@ -26,6 +26,7 @@ from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
 from propwash.arcade._server import Server, address_of, listen, require_websockets
 from propwash.arcade._site import Site
+from propwash.arcade._sticks import StickRates
 
 SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
@@ -45,6 +46,7 @@ class Options:
     port: int | None = None
     size: tuple[int, int] = (640, 360)
     threads: int = 1
+    rates: StickRates | None = None
     browser: bool = True
 
 
@@ -61,7 +63,7 @@ def serve(options: Options, started: Callable[[str], None] = print) -> None:
     require_websockets()
     check_folder(options.folder)
     course = _courses.find(options.course)
-    game = Game(course, options.vehicle, seed=options.seed)
+    game = Game(course, options.vehicle, seed=options.seed, rates=options.rates)
     courses = {**_courses.courses(), course.name: course}
     library = Library.of(courses, game, options.vehicle)
     artist = Artist(options.size, options.threads)

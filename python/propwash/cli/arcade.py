@@ -46,6 +46,12 @@ def add_parser(commands: Any) -> None:
         "--threads", type=int, default=1, help="for rendering (default: %(default)s)"
     )
     parser.add_argument(
+        "--rates",
+        type=_rates,
+        metavar="RC,SUPER,EXPO",
+        help="of acro mode, as in Betaflight (default: 1,0.7,0)",
+    )
+    parser.add_argument(
         "--no-browser", action="store_true", help="print the address, open no browser"
     )
     parser.set_defaults(run=run)
@@ -67,6 +73,18 @@ def _size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def _rates(text: str) -> Any:
+    from propwash.arcade import StickRates
+
+    try:
+        rc_rate, super_rate, expo = (float(part) for part in text.split(","))
+        return StickRates((rc_rate,) * 3, (super_rate,) * 3, (expo,) * 3)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"expected three numbers such as 1,0.7,0.2, got {text!r} ({error})"
+        ) from None
+
+
 def run(options: argparse.Namespace) -> None:
     """Serves until Ctrl-C."""
     from propwash.arcade._serve import Options, serve
@@ -84,6 +102,7 @@ def run(options: argparse.Namespace) -> None:
             port=options.port,
             size=options.size,
             threads=options.threads,
+            rates=options.rates,
             browser=not options.no_browser,
         ),
         started=lambda url: print(url, flush=True),
