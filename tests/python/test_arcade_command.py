@@ -18,7 +18,6 @@ from arcade_client import PageClient, opened, snapshot_of
 from arcade_helpers import Pilot
 from propwash import arcade, logs
 
-
 LIMIT = 90.0
 """s, for a flight on a loaded machine."""
 

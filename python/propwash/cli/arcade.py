@@ -43,7 +43,13 @@ def add_parser(commands: Any) -> None:
         "--size", type=_size, default=(640, 360), help="WxH of the images (default: 640x360)"
     )
     parser.add_argument(
-        "--threads", type=int, default=1, help="for rendering (default: %(default)s)"
+        "--threads", type=int, help="for rendering (default: those of the machine, at most 4)"
+    )
+    parser.add_argument(
+        "--antialias",
+        type=int,
+        default=2,
+        help="rays along each edge of a pixel; 1: faster images (default: %(default)s)",
     )
     parser.add_argument(
         "--rates",
@@ -90,6 +96,7 @@ def run(options: argparse.Namespace) -> None:
     from propwash.arcade._serve import Options, serve
 
     check_range("threads", options.threads, 1, 256)
+    check_range("antialias", options.antialias, 1, 8)
     serve(
         Options(
             course=options.course,
@@ -102,6 +109,7 @@ def run(options: argparse.Namespace) -> None:
             port=options.port,
             size=options.size,
             threads=options.threads,
+            antialias=options.antialias,
             rates=options.rates,
             browser=not options.no_browser,
         ),
