@@ -122,5 +122,5 @@ def _heading(attitude: Array) -> float:
 
 
 def _sticks(roll: float, pitch: float, yaw: float, throttle: float) -> Sticks:
-    deflections = (min(max(float(x), -1.0), 1.0) for x in (roll, pitch, yaw))
-    return Sticks(*deflections, min(max(float(throttle), 0.0), 1.0))
+    right, forwards, clockwise = (min(max(float(x), -1.0), 1.0) for x in (roll, pitch, yaw))
+    return Sticks(right, forwards, clockwise, min(max(float(throttle), 0.0), 1.0))

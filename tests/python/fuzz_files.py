@@ -387,7 +387,7 @@ def _vehicles(folder: Path) -> list[Files]:
 def _scenes(folder: Path) -> list[Files]:
     saved = folder / "saved.toml"
     Scene.load("alphapilot", seed=3).save(saved)
-    texts = [_SCENE.encode(), _SCENE.encode(), _FOREST.encode(), _WAREHOUSE.encode()]
+    texts = [_SCENE.encode(), b'base = "room"\n' + _SCENE.encode(), _FOREST.encode(), _WAREHOUSE.encode()]
     return [{"scene.toml": text} for text in (*texts, saved.read_bytes())]
 
 

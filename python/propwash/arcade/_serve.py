@@ -7,6 +7,7 @@ import secrets
 import signal
 import socket
 import sys
+import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from propwash._bridge import Refused
+from propwash._checks import available_threads
 from propwash._files import check_folder
 from propwash.arcade import _courses, _ghosts
 from propwash.arcade import _messages as messages
@@ -26,9 +28,14 @@ from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
 from propwash.arcade._server import Server, address_of, listen, require_websockets
 from propwash.arcade._site import Site
+from propwash.arcade._sticks import StickRates
 
 SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
+
+_CHECK_PERIOD = 0.1
+"""s, between tests whether the pilot is silent."""
+_MAX_THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,10 @@ class Options:
     host: str = "127.0.0.1"
     port: int | None = None
     size: tuple[int, int] = (640, 360)
-    threads: int = 1
+    threads: int | None = None
+    """None: those of the machine, at most 4."""
+    antialias: int = 2
+    rates: StickRates | None = None
     browser: bool = True
 
 
@@ -61,10 +71,11 @@ def serve(options: Options, started: Callable[[str], None] = print) -> None:
     require_websockets()
     check_folder(options.folder)
     course = _courses.find(options.course)
-    game = Game(course, options.vehicle, seed=options.seed)
+    game = Game(course, options.vehicle, seed=options.seed, rates=options.rates)
     courses = {**_courses.courses(), course.name: course}
     library = Library.of(courses, game, options.vehicle)
-    artist = Artist(options.size, options.threads)
+    threads = options.threads or min(available_threads(), _MAX_THREADS)
+    artist = Artist(options.size, threads, options.antialias)
     with listen(options.host, options.port) as listening:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -98,7 +109,7 @@ class _Session:
         """Serves until the process receives SIGINT or SIGTERM, or a thread fails."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         site = Site(address_of(listening), secrets.token_urlsafe(16))
-        self._server = Server(site, self._pages, self._arcade, self._images.request)
+        self._server = Server(site, self._pages, self._arcade.greeting, self._images.request)
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._ended.set)
         self._runner.start()
@@ -108,7 +119,10 @@ class _Session:
                 started(site.url)
                 if self._browser:
                     webbrowser.open(site.url)
-                await self._ended.wait()
+                while not self._ended.is_set():
+                    self._check()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._ended.wait(), _CHECK_PERIOD)
         finally:
             self._images.stop()
             self._arcade.close()
@@ -117,6 +131,14 @@ class _Session:
             raise self._error
         self._keeper.write_waiting()
         report(self._summary())
+
+    def _check(self) -> None:
+        """What is done several times a second."""
+        if self._runner.error is not None:
+            raise self._runner.error
+        self._arcade.poll()
+        self._pages.check(time.monotonic(), self._arcade.flying)
+        self._server.flush()
 
     def _summary(self) -> str:
         written = len(self._keeper.files)

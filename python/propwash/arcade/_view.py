@@ -40,10 +40,16 @@ class View:
     The camera depends on the snapshots and their simulated times only. Images must be requested in
     the order of time; after a reset, or a pause between images, it starts behind the vehicle.
 
-    scene: with its course. size: px, width and height. threads: of the renderer.
+    scene: with its course. size: px, width and height. threads, antialias: of the renderer.
     """
 
-    def __init__(self, scene: Scene, size: tuple[int, int] = (640, 360), threads: int = 1) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        size: tuple[int, int] = (640, 360),
+        threads: int = 1,
+        antialias: int = 2,
+    ) -> None:
         self.scene, self.size = scene, size
         self._gates = {gate.name: gate for gate in scene.gates}
         self._offscreen = Offscreen(
@@ -52,6 +58,7 @@ class View:
             height=size[1],
             vertical_fov_deg=VERTICAL_FOV_DEG,
             threads=threads,
+            antialias=antialias,
         )
         self._chase = Chase(scene)
         self.camera: Pose = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))

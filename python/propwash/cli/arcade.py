@@ -43,7 +43,19 @@ def add_parser(commands: Any) -> None:
         "--size", type=_size, default=(640, 360), help="WxH of the images (default: 640x360)"
     )
     parser.add_argument(
-        "--threads", type=int, default=1, help="for rendering (default: %(default)s)"
+        "--threads", type=int, help="for rendering (default: those of the machine, at most 4)"
+    )
+    parser.add_argument(
+        "--antialias",
+        type=int,
+        default=2,
+        help="rays along each edge of a pixel; 1: faster images (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rates",
+        type=_rates,
+        metavar="RC,SUPER,EXPO",
+        help="of acro mode, as in Betaflight (default: 1,0.7,0)",
     )
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, open no browser"
@@ -87,9 +99,22 @@ def _size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def _rates(text: str) -> Any:
+    from propwash.arcade import StickRates
+
+    try:
+        rc_rate, super_rate, expo = (float(part) for part in text.split(","))
+        return StickRates((rc_rate,) * 3, (super_rate,) * 3, (expo,) * 3)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"expected three numbers such as 1,0.7,0.2, got {text!r} ({error})"
+        ) from None
+
+
 def run(options: argparse.Namespace) -> None:
     """Serves until Ctrl-C, or makes a film."""
     check_range("threads", options.threads, 1, 256)
+    check_range("antialias", options.antialias, 1, 8)
     if options.film is not None:
         return _film(options)
     from propwash.arcade._serve import Options, serve
@@ -106,6 +131,8 @@ def run(options: argparse.Namespace) -> None:
             port=options.port,
             size=options.size,
             threads=options.threads,
+            antialias=options.antialias,
+            rates=options.rates,
             browser=not options.no_browser,
         ),
         started=lambda url: print(url, flush=True),
