@@ -49,12 +49,15 @@ def film(
     package is missing.
     """
     video.check(out)
+    if Path(out).suffix.lower() not in video.SUFFIXES:
+        raise ValueError(f"{out}: expected a name that ends in {' or '.join(video.SUFFIXES)}")
     _checks.number("rate", rate, "a number from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
+    chosen = None if course is None else _courses.find(course)
     record = read_record(log)
     try:
         shown = list(snapshots(record, rate))
         seed = _checks.seed(record.info.get("seed"))
-        chosen = _courses.find(record.info["course"] if course is None else course)
+        chosen = chosen or _courses.find(record.info["course"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
     vehicle = str(record.info.get("vehicle"))
