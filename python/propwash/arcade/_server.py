@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,8 @@ from propwash.arcade._site import Answer, Site
 
 DEFAULT_PORT = 8765
 MAX_PAGES = 8
+_SILENT = logging.Logger("propwash.arcade", logging.CRITICAL + 1)
+"""Refused requests are counted, and not logged with their stack."""
 _TRIED_PORTS = 20
 
 
@@ -99,6 +102,7 @@ class Server:
             max_queue=16,
             compression=None,
             server_header=None,
+            logger=_SILENT,
             ping_interval=2.0,
             ping_timeout=4.0,
             close_timeout=1.0,
@@ -121,6 +125,8 @@ class Server:
 
     def _process_request(self, connection: Any, request: Any) -> Any:
         answer = self._site.answer(request.path, request.headers.get_all)
+        if getattr(request, "method", "GET") != "GET":  # older versions refuse it themselves
+            answer = Answer(405, b"expected a GET request\n")
         if answer is None and len(self.pages.all) >= MAX_PAGES:
             answer = Answer(503, f"expected at most {MAX_PAGES} pages at once\n".encode())
         if answer is None:
