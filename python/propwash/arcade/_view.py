@@ -134,7 +134,7 @@ class Chase:
 
     def follow(self, snapshot: Snapshot) -> Pose:
         """The pose of the camera for the next snapshot."""
-        yaw = heading_of(snapshot.attitude)
+        yaw = _rotation.heading(snapshot.attitude)
         elapsed = snapshot.time - self._time
         self._time = snapshot.time
         is_new = not 0.0 <= elapsed < _JUMP
@@ -168,12 +168,6 @@ def on_board(snapshot: Snapshot) -> Pose:
     """The pose of the camera on board."""
     w, x, y, z = (float(c) for c in snapshot.attitude)
     return snapshot.position, np.array(_rotation.product((w, x, y, z), _about_y(-TILT)))
-
-
-def heading_of(attitude: Array) -> float:
-    """rad, from x towards y, of the body's x axis with its tilt removed."""
-    w, z = float(attitude[0]), float(attitude[3])
-    return 2.0 * math.atan2(z, w)
 
 
 def _about_y(angle: float) -> _rotation.Quaternion:
