@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import propwash
+from propwash import _core
 from propwash.arcade import _messages as messages
 from propwash.arcade._courses import Course
 from propwash.arcade._game import Game
@@ -131,7 +131,7 @@ class Arcade:
             views=list(messages.VIEWS),
             ghosts=list(GHOSTS),
             size=self._size,
-            version=propwash.__version__,
+            version=_core.__version__,
         )
         return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
 
