@@ -114,6 +114,9 @@ class FlightRecord:
             object.__setattr__(self, "mode", mode)
         if np.any(np.diff(self.time) <= 0.0):
             raise ValueError("time: expected times [s] that increase")
+        if not np.all((self.duty >= 0.0) & (self.duty <= 1.0)):
+            row = int(np.argwhere((self.duty < 0.0) | (self.duty > 1.0))[0, 0])
+            raise ValueError(f"duty: expected 0 to 1, row {row} has {self.duty[row]}")
         if self.gates is not None:
             object.__setattr__(self, "gates", self.gates.astype(np.int64))
         object.__setattr__(self, "info", _json_values(self.info))
