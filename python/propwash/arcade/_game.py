@@ -151,7 +151,7 @@ class Game:
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
-            "result": result or self.phase,
+            "phase": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
             "score": judged.score,

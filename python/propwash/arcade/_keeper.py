@@ -96,8 +96,8 @@ class Keeper:
             vehicle=info["vehicle"],
             mode=str(mode[-1]),  # type: ignore[arg-type]
             gates=len(result.passages),
-            race_time=result.passages[-1].time if result.passages else 0.0,
-            score=result.score,
+            race_time=float(result.passages[-1].time) if result.passages else 0.0,
+            score=float(result.score),
             scale=info["scale"],
             date=info["date"],
             log=file.name,
@@ -110,8 +110,8 @@ def _message(
     return messages.FlightMessage(
         result=record.info["phase"],
         gates=len(result.passages),
-        race_time=result.passages[-1].time if result.passages else 0.0,
-        score=result.score,
+        race_time=float(result.passages[-1].time) if result.passages else 0.0,
+        score=float(result.score),
         ranked=place is not None,
         place=place,
         log=None if file is None else str(file),
