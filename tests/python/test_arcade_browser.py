@@ -23,7 +23,8 @@ pytestmark = pytest.mark.slow
 FAKE_GAMEPAD = """
 window.pad = {
   id: "Test transmitter", index: 0, connected: true, mapping: "", timestamp: 0,
-  axes: [0, 0, -1, 0, -1], buttons: [0, 1].map(() => ({ pressed: false, touched: false, value: 0 })),
+  axes: [0, 0, -1, 0, -1],
+  buttons: [0, 1].map(() => ({ pressed: false, touched: false, value: 0 })),
 };
 navigator.getGamepads = () => [window.pad, null, null, null];
 """
@@ -250,7 +251,7 @@ def test_a_lost_server_is_shown_and_the_log_of_the_flight_is_kept(
 
 
 def calibrate(page: ArcadePage) -> None:
-    """Throttle on axis 2 without a spring, yaw on 3, pitch on 1 with the sign changed, roll on 0."""
+    """Throttle on axis 2 without a spring, yaw on 3, pitch on 1 inverted, roll on 0."""
     page.page.locator("#open-gamepad").click()
     assert "needs a calibration" in page.page.locator("#calibration-text").inner_text()
     page.page.locator("#calibration-start").click()
