@@ -47,7 +47,8 @@ class Pilot:
             left = cosine * velocity[1] - sine * velocity[0]
             climb = 0.5 + 0.5 * velocity[2] / MAX_CLIMB
             return _sticks(-left / MAX_SPEED, forward / MAX_SPEED, -turn_rate / MAX_YAW_RATE, climb)
-        force = np.clip(2.0 * (velocity - snapshot.velocity), -5.0, 5.0) + [0.0, 0.0, 9.81]
+        force = np.clip(2.0 * (velocity - snapshot.velocity), -5.0, 5.0)
+        force[2] += 9.81
         axes = _rotation.rotation(snapshot.attitude)
         size = float(np.linalg.norm(force))
         along_axis = max(float(force @ axes[:, 2]), 0.3 * size)

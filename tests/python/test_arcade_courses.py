@@ -67,7 +67,8 @@ def test_the_way_up_from_the_ground_below_the_start_is_free(name: str) -> None:
         lowest = race.COLLISION_RADIUS + 0.05
         hits = scene.spherecast([x, y, lowest], [x, y, z], 2.0 * race.COLLISION_RADIUS - 0.05)
         below = scene.spherecast([x, y, lowest], [x, y, lowest + 0.01], race.COLLISION_RADIUS)
-        assert below.id < 0 and (hits.id < 0 or scene[int(hits.id)].shape == "plane")
+        assert below.id < 0
+        assert hits.id < 0 or scene[int(hits.id)].shape == "plane"
 
 
 @pytest.mark.parametrize("name", COURSES)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _core, _rotation
 from propwash._checks import shown
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -40,7 +40,9 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "gates": (),
 }
 """Parts of the quantities in a row: none for a number, None for one for each rotor."""
-OPTIONAL = ("voltage", "sticks", "gates", *(name for name in PARTS if name.startswith("command_")))
+COMMANDS = tuple(name for name in PARTS if name.startswith("command_"))
+"""Parts of commands, NaN in rows with another command."""
+OPTIONAL = ("voltage", "sticks", "gates", *COMMANDS)
 """Quantities that a flight may lack."""
 
 
@@ -64,8 +66,8 @@ class FlightRecord:
     rotor_speeds: Array
     """(K, N) rad/s."""
     duty: Array
-    """(K, N) rotor speed commands as duty cycles from 0 to 1 at the nominal voltage, by the motor
-    map of the vehicle; the mean over the interval that ends at the row."""
+    """(K, N) duty cycles from 0 to 1 that command the motors to their speeds, by the motor map, the
+    delay and the voltage of the vehicle; the mean over the interval that ends at the row."""
     specific_force: Array
     """(K, 3) m/s^2, body frame, reading of the accelerometer."""
     angular_rate: Array
@@ -122,8 +124,9 @@ class FlightRecord:
         if values.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {values.shape}")
         is_finite = np.isfinite(values)
-        if name.startswith("command_"):
-            is_finite |= np.isnan(values)
+        if name in COMMANDS:
+            missing = np.isnan(values.reshape(len(values), -1)).all(axis=1)
+            is_finite[missing] = True
         if not np.all(is_finite):
             row = int(np.argwhere(~is_finite)[0, 0])
             raise ValueError(f"{name}: expected finite numbers, row {row} has {values[row]}")
@@ -149,14 +152,24 @@ def _json_values(info: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"info: expected values of JSON, {error}") from None
 
 
-def duty_of(vehicle: VehicleParameters, speeds: Array) -> Array:
-    """Duty cycles of rotor speed commands [rad/s], (…, N); the inverse of the motor's map.
+def duty_of(
+    vehicle: VehicleParameters, time: Array, speeds: Array, voltage: Array | None = None
+) -> Array:
+    """Duty cycles (K, N) that command motors to rotor speeds; the inverse of the motor's map.
 
-    Below the lowest duty cycle of the map (a motor that is off) they are 0.
+    time: (K,) s. speeds: (K, N) rad/s, commands of the motors after delay and battery. voltage:
+    (K,) V, if the vehicle has a nominal one.
+
+    The command of a row acts after the delay of the vehicle; those of the last rows are unknown and
+    equal the last known one. Below the lowest duty cycle of the map (a motor that is off) it is 0.
     """
-    offset = vehicle.motor.speed_offset
     fraction = speeds / np.array(vehicle.motor_values("speed_max"))
-    return np.asarray(np.clip((fraction - offset) / (1.0 - offset), 0.0, 1.0))
+    if voltage is not None:
+        fraction = fraction * (vehicle.battery.nominal_voltage / voltage)[:, np.newaxis]
+    offset = vehicle.motor.speed_offset
+    duty = np.clip((fraction - offset) / (1.0 - offset), 0.0, 1.0)
+    acts = time + vehicle.motor.command_delay
+    return np.stack([np.interp(acts, time, column) for column in duty.T], axis=-1)
 
 
 class State(Protocol):
@@ -188,11 +201,11 @@ class Reading(Protocol):
 
     @property
     def specific_force(self) -> Array:
-        """(3,) m/s^2, body frame."""
+        """(3,) m/s^2, sensor axes."""
 
     @property
     def angular_rate(self) -> Array:
-        """(3,) rad/s, body frame."""
+        """(3,) rad/s, sensor axes."""
 
 
 _NOT_COMMANDED = (np.full(3, np.nan), np.full(1, np.nan), np.full(4, np.nan))
@@ -258,7 +271,7 @@ class FlightRecorder:
             self._speeds / max(self._steps, 1),
             reading.specific_force,
             reading.angular_rate,
-            (voltage,),
+            (voltage if self._has_voltage else np.nan,),
             (np.nan,) * 4 if sticks is None else sticks,
             *_command_parts(command),
             (np.nan if gates is None else gates,),
@@ -279,17 +292,18 @@ class FlightRecorder:
 
         Raises ValueError without rows.
         """
+        if not len(self):
+            raise ValueError("record: expected at least one row; call row() first")
         table = np.array(self._table).reshape(-1, self._width)
         parts: dict[str, Any] = {}
         for name, columns in self._columns.items():
             values = table[:, columns].copy()
-            if name == "duty":
-                values = duty_of(self._vehicle, values)
-            if name == "voltage" and not self._has_voltage:
-                continue
-            if name in OPTIONAL and np.all(np.isnan(values)):
-                continue
-            parts[name] = values[:, 0] if PARTS[name] == () else values
+            if name not in OPTIONAL or not np.all(np.isnan(values)):
+                parts[name] = values[:, 0] if PARTS[name] == () else values
+        to_body = _rotation.rotation(self._vehicle.imu.attitude)
+        for name in ("specific_force", "angular_rate"):
+            parts[name] = parts[name] @ to_body.T
+        parts["duty"] = duty_of(self._vehicle, parts["time"], parts["duty"], parts.get("voltage"))
         if any(self._modes):
             parts["mode"] = np.array(self._modes)
         return FlightRecord(**parts, info=dict(info or {}))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,21 @@ from propwash.logs import _flights as flights
 from propwash.logs._columns import Columns, assembled, check_length, existing
 from propwash.logs._csv_table import COMMENT, CsvTable
 from propwash.logs._flights import Flight
-from propwash.logs._record import OPTIONAL, PARTS, FlightRecord
+from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, FlightRecord
 
 Array = NDArray[np.float64]
 
 MCAP_PROFILE = "propwash-flight"
 _FORMAT = 1
 _TITLE = f"{COMMENT}flight log, format "
+_ROWS_AT_ONCE = 64
+"""Rows that are written without a pause for other threads, some ms."""
 _TOPICS = {
     "/state": ("position", "velocity", "attitude", "body_rates"),
     "/imu": ("specific_force", "angular_rate"),
     "/motors": ("rotor_speeds", "duty", "voltage"),
     "/sticks": ("sticks", "mode"),
-    "/command": tuple(name for name in PARTS if name.startswith("command_")),
+    "/command": COMMANDS,
     "/gates": ("gates",),
 }
 """Quantities in the messages of a topic; each message also has `time` [s]."""
@@ -41,18 +44,31 @@ _COLUMNS = Columns(
 )
 
 
+def check_record_file(path: str | PathLike[str]) -> Path:
+    """Returns the path of a flight log that is written after a flight.
+
+    Raises ValueError for a suffix other than `.csv` and `.mcap` and for a folder that does not
+    exist, and ImportError for `.mcap` without the package mcap.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in _FORMATS:
+        raise ValueError(f"{file}: expected a flight log .csv or .mcap; use another suffix")
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise ValueError(f"{file}: expected a file in a folder that exists")
+    if file.suffix.lower() == ".mcap":
+        _require_mcap()
+    return file
+
+
 def write_record(path: str | PathLike[str], record: FlightRecord) -> Path:
     """Writes a flight log, `.csv` or `.mcap`, completely or not at all; returns its path.
 
-    Raises ValueError for another suffix, OSError, with the file, if it cannot be written, and
-    ImportError for `.mcap` without the package mcap.
+    Raises as `check_record_file`, and OSError, with the file, if it cannot be written.
     """
-    file = Path(path)
+    file = check_record_file(path)
     if not isinstance(record, FlightRecord):
         raise TypeError(f"record: expected a FlightRecord, got {shown(record)}")
-    write = _FORMATS.get(file.suffix.lower())
-    if write is None:
-        raise ValueError(f"{file}: expected a file .csv or .mcap")
+    write = _FORMATS[file.suffix.lower()]
     if len(record) < 2:
         raise ValueError(f"{file}: expected a flight of at least two rows, got {len(record)}")
     with _files.written_whole(file) as part:
@@ -99,6 +115,13 @@ def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) 
     return assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty}).cut(*piece)
 
 
+def _require_mcap() -> None:
+    try:
+        import mcap  # noqa: F401
+    except ImportError as error:
+        raise ImportError('MCAP files need mcap: pip install "propwash[log]"') from error
+
+
 def _names(quantity: str, rotors: int) -> list[str]:
     """Columns of a quantity in a CSV file."""
     parts = PARTS[quantity]
@@ -121,7 +144,7 @@ def _write_csv(file: Path, record: FlightRecord) -> None:
     for quantity, values in _recorded(record):
         names += _names(quantity, record.rotors)
         for column in values.T.tolist():
-            has_gaps = quantity.startswith("command_")
+            has_gaps = quantity in COMMANDS
             columns.append(["" if x != x else x for x in column] if has_gaps else column)
     if record.mode is not None:
         names.append("mode")
@@ -132,7 +155,9 @@ def _write_csv(file: Path, record: FlightRecord) -> None:
             stream.write(f"# {key} = {json.dumps(value)}\n")
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows(zip(*columns, strict=True))
+        rows = zip(*columns, strict=True)
+        while some := list(islice(rows, _ROWS_AT_ONCE)):
+            writer.writerows(some)
 
 
 def _read_table(table: CsvTable) -> FlightRecord:
@@ -150,7 +175,7 @@ def _read_table(table: CsvTable) -> FlightRecord:
         if quantity in OPTIONAL and not set(names) & set(table.names):
             continue
         table.require(names, "Use the log as propwash wrote it")
-        has_gaps = quantity.startswith("command_")
+        has_gaps = quantity in COMMANDS
         columns = [table.column(name, gaps=has_gaps) for name in names]
         parts[quantity] = columns[0] if PARTS[quantity] == () else np.stack(columns, axis=-1)
     if "mode" in table.names:
@@ -207,34 +232,21 @@ def _schema(quantities: Mapping[str, Any]) -> bytes:
 
 
 def _messages(record: FlightRecord, quantities: tuple[str, ...]) -> list[dict[str, Any]]:
-    """One message for each row; empty if the record has none of the quantities."""
+    """One message for each row, without NaN; empty if the record has none of the quantities."""
     present = [name for name in quantities if getattr(record, name) is not None]
-    columns: list[list[Any]] = []
+    messages = [{"time": time} for time in record.time.tolist()] if present else []
     for name in present:
-        values, parts = getattr(record, name).tolist(), PARTS.get(name, ())
-        if name.startswith("command_"):
-            values = [_nulls(value) for value in values]
-        columns.append([dict(zip(parts, v, strict=True)) for v in values] if parts else values)
-    times = record.time.tolist()
-    return [
-        dict(zip(("time", *present), row, strict=True))
-        for row in zip(times, *columns, strict=True)
-        if present
-    ]
-
-
-def _nulls(value: Any) -> Any:
-    """NaN is null in JSON."""
-    if isinstance(value, list):
-        return [_nulls(part) for part in value]
-    return None if math.isnan(value) else value
+        values, parts = getattr(record, name), PARTS.get(name, ())
+        missing = np.isnan(values.reshape(len(record), -1)[:, 0]) if name in COMMANDS else ()
+        for row, value in enumerate(values.tolist()):
+            if name not in COMMANDS or not missing[row]:
+                messages[row][name] = dict(zip(parts, value, strict=True)) if parts else value
+    return messages
 
 
 def _write_mcap(file: Path, record: FlightRecord) -> None:
-    try:
-        from mcap.writer import Writer
-    except ImportError as error:
-        raise ImportError('MCAP files need mcap: pip install "propwash[log]"') from error
+    from mcap.writer import Writer
+
     stamps = np.round(1e9 * (record.time - min(record.time[0], 0.0))).astype(np.int64).tolist()
     with file.open("wb") as stream:
         writer = Writer(stream)
@@ -246,7 +258,8 @@ def _write_mcap(file: Path, record: FlightRecord) -> None:
         for topic, messages in topics.items():
             if messages:
                 name = "propwash." + topic.removeprefix("/")
-                schema = writer.register_schema(name, "jsonschema", _schema(messages[0]))
+                every = dict(chain.from_iterable(message.items() for message in messages))
+                schema = writer.register_schema(name, "jsonschema", _schema(every))
                 channels[topic] = writer.register_channel(topic, "json", schema)
         for row, stamp in enumerate(stamps):
             for topic, channel in channels.items():
@@ -256,10 +269,9 @@ def _write_mcap(file: Path, record: FlightRecord) -> None:
 
 
 def _read_mcap(path: Path) -> FlightRecord:
-    try:
-        from mcap.reader import make_reader
-    except ImportError as error:
-        raise ImportError('MCAP files need mcap: pip install "propwash[log]"') from error
+    _require_mcap()
+    from mcap.reader import make_reader
+
     messages: dict[str, list[dict[str, Any]]] = {}
     info: dict[str, Any] = {}
     try:
@@ -289,12 +301,9 @@ def _parts_of(path: Path, messages: Mapping[str, list[dict[str, Any]]]) -> dict[
                 times = np.array([row["time"] for row in rows], dtype=np.float64)
                 if not np.array_equal(parts.setdefault("time", times), times):
                     raise ValueError("its times are not those of /state")
-            for name in (name for name in quantities if rows and name in rows[0]):
-                keys, values = PARTS.get(name, ()), [row[name] for row in rows]
-                if keys:
-                    values = [[value[key] for key in keys] for value in values]
-                kind = np.str_ if name == "mode" else np.float64
-                parts[name] = np.array(values, dtype=kind)
+            for name in quantities:
+                if any(name in row for row in rows):
+                    parts[name] = _column(rows, name)
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path}, {topic}: expected the messages of a flight log, {error!r:.200}"
@@ -303,6 +312,16 @@ def _parts_of(path: Path, messages: Mapping[str, list[dict[str, Any]]]) -> dict[
     if missing:
         raise ValueError(f"{path}: expected a flight log, it lacks {', '.join(missing)}")
     return parts
+
+
+def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """A quantity of all messages, an array; NaN where a command lacks it."""
+    keys = PARTS.get(name, ())
+    lacking = {key: math.nan for key in keys} if keys else math.nan
+    values = [row.get(name, lacking) if name in COMMANDS else row[name] for row in rows]
+    if keys:
+        values = [[value[key] for key in keys] for value in values]
+    return np.array(values, dtype=np.str_ if name == "mode" else np.float64)
 
 
 _FORMATS = {".csv": _write_csv, ".mcap": _write_mcap}
