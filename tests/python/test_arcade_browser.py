@@ -297,3 +297,88 @@ def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, conte
     page.wait("arcade.source === 'keyboard'")
     page.page.keyboard.up("w")
     assert page.errors == []
+
+
+SWEEP = """async ([channel, deadband]) => {
+  const { deflection } = await import(new URL("gamepad.js", location.href));
+  return Array.from({ length: 2001 }, (_, i) => deflection(channel, i / 1000 - 1, deadband));
+}"""
+
+
+def test_a_stick_is_linear_outside_of_its_deadband(arcade: RunningArcade, context: Any) -> None:
+    page = ArcadePage(context, arcade.url).page
+    values = np.linspace(-1.0, 1.0, 2001)
+    for centre, low, high in ((0.0, -1.0, 1.0), (0.2, -0.7, 0.9), (-0.1, -0.5, 1.0)):
+        channel = {"axis": 0, "min": low, "centre": centre, "max": high, "inverted": False}
+        for deadband in (0.0, 0.05, 0.2):
+            read = np.array(page.evaluate(SWEEP, [channel, deadband]))
+            part = np.where(values < centre, centre - low, high - centre)
+            part = np.minimum(np.abs(values - centre) / part, 1.0)
+            expected = np.maximum(part - deadband, 0.0) / (1.0 - deadband)
+            np.testing.assert_allclose(read, np.sign(values - centre) * expected, atol=1e-12)
+            inverted = page.evaluate(SWEEP, [{**channel, "inverted": True}, deadband])
+            np.testing.assert_allclose(inverted, -read, atol=0.0)
+
+
+RAMP = """async ([mode, presses, steps]) => {
+  const { KeyboardSticks } = await import(new URL("sticks.js", location.href));
+  const keyboard = new KeyboardSticks();
+  keyboard.centre(mode, false);
+  const rows = [];
+  for (const [codes, seconds] of presses) {
+    keyboard.pressed = new Set(codes);
+    for (let i = 0; i < steps; ++i) keyboard.update(seconds / steps, mode);
+    rows.push(["roll", "pitch", "yaw", "throttle"].map((name) => keyboard.sticks[name]));
+  }
+  return rows;
+}"""
+
+
+@pytest.mark.parametrize("mode", ["acro", "angle", "assisted"])
+def test_sticks_of_the_keyboard_do_not_depend_on_the_frame_rate(
+    arcade: RunningArcade, context: Any, mode: str
+) -> None:
+    page = ArcadePage(context, arcade.url).page
+    presses = [
+        (["KeyW"], 0.11),
+        (["KeyW", "ArrowUp", "KeyA"], 0.07),
+        (["ArrowUp", "ArrowLeft", "ShiftLeft"], 0.3),
+        (["ArrowUp", "ArrowDown", "KeyS"], 0.05),
+        ([], 0.02),
+        ([], 1.0),
+    ]
+    rows = np.array(page.evaluate(RAMP, [mode, presses, 50]))
+    for steps in (1, 7):
+        np.testing.assert_allclose(
+            page.evaluate(RAMP, [mode, presses, steps]), rows, rtol=0.0, atol=1e-9
+        )
+    assert np.all(np.abs(rows[:, :3]) <= 1.0)
+    assert np.all((rows[:, 3] >= 0.0) & (rows[:, 3] <= 1.0))
+    assert rows[1, 1] > 0.0 > rows[1, 2]
+    assert rows[2, 0] < 0.0
+    np.testing.assert_allclose(rows[-1, :3], 0.0, atol=0.0)  # released: centred
+    if mode == "assisted":
+        assert rows[-1, 3] == 0.5
+    else:
+        assert rows[-1, 3] == rows[-2, 3] > 0.0  # the throttle stays
+
+
+def test_a_kept_calibration_that_is_invalid_is_ignored(arcade: RunningArcade, context: Any) -> None:
+    context.add_init_script(FAKE_GAMEPAD)
+    page = ArcadePage(context, arcade.url)
+    read = """async (text) => {
+      localStorage.setItem("propwash-arcade-gamepad:x", text);
+      return (await import(new URL("gamepad.js", location.href))).load("x");
+    }"""
+    channel = '{"axis": 0, "min": 1, "centre": 0, "max": -1, "inverted": false}'
+    reversed_range = ", ".join(f'"{c}": {channel}' for c in ("roll", "pitch", "yaw", "throttle"))
+    for text in (
+        "",
+        "no JSON",
+        "null",
+        "[]",
+        '{"channels": null, "deadband": 0.1}',
+        '{"channels": {"roll": {}}, "deadband": 0.1}',
+        '{"channels": {' + reversed_range + '}, "deadband": 0.1}',
+    ):
+        assert page.page.evaluate(read, text) is None, text

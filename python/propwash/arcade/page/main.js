@@ -95,9 +95,15 @@ const received = {
   },
 };
 
+/** Sends a command of the pilot. */
+function command(type, fields) {
+  if (isPilot()) connection.send(type, fields);
+  else notice("You are watching.");
+}
+
 const actions = {
   select(settings) {
-    connection.send("select", settings);
+    command("select", settings);
     restart();
   },
   mode(name) {
@@ -113,18 +119,18 @@ const actions = {
   camera(view) {
     const views = arcade.hello?.views ?? [];
     const next = view ?? views[(views.indexOf(arcade.status?.view) + 1) % views.length];
-    if (next) connection.send("camera", { view: next });
+    if (next) command("camera", { view: next });
   },
   clock(scale) {
     const current = SCALES.indexOf(arcade.status?.scale);
-    connection.send("clock", { scale: scale ?? SCALES[(current + 1) % SCALES.length] });
+    command("clock", { scale: scale ?? SCALES[(current + 1) % SCALES.length] });
   },
   reset() {
-    connection.send("reset");
+    command("reset");
     restart();
   },
   pause(paused) {
-    connection.send("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
+    command("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
   },
 };
 
