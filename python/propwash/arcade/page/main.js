@@ -78,7 +78,6 @@ const received = {
   },
   course(message) {
     arcade.course = message;
-    arcade.flight = null;
     menu.course(message);
   },
   flight(message) {
