@@ -5,6 +5,7 @@ from __future__ import annotations
 from propwash.arcade._board import Board, Entry
 from propwash.arcade._courses import Course, courses
 from propwash.arcade._courses import find as find_course
+from propwash.arcade._film import film
 from propwash.arcade._game import TICK, Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind, ghost
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
@@ -29,6 +30,7 @@ __all__ = [
     "StickRates",
     "Sticks",
     "courses",
+    "film",
     "find_course",
     "ghost",
 ]

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from propwash.cli._shared import add_vehicle, check_range
+from propwash._files import check_file
+from propwash.cli._shared import add_vehicle, check_range, progress
 
 
 def add_parser(commands: Any) -> None:
@@ -18,9 +19,8 @@ def add_parser(commands: Any) -> None:
     add_vehicle(parser)
     parser.add_argument(
         "--course",
-        default="alphapilot",
         metavar="NAME|FILE",
-        help="a course or a scene file with gates (default: %(default)s)",
+        help="a course or a scene file with gates (default: alphapilot; of --film that of the log)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
@@ -48,6 +48,26 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, open no browser"
     )
+    group = parser.add_argument_group("film")
+    group.add_argument(
+        "--film", type=Path, metavar="LOG", help="make a video of a flight log, and serve no page"
+    )
+    group.add_argument(
+        "--out", type=Path, default=Path("film.mp4"), help=".mp4 or .gif (default: %(default)s)"
+    )
+    group.add_argument(
+        "--view", choices=("chase", "onboard"), default="chase", help="(default: %(default)s)"
+    )
+    group.add_argument(
+        "--rate", type=float, default=30.0, help="images a second (default: %(default)g)"
+    )
+    group.add_argument(
+        "--ghosts",
+        nargs="+",
+        default=[],
+        choices=("best", "pilot", "policy"),
+        help="show the best flight of the folder of the log, the built-in pilot or the policy, too",
+    )
     parser.set_defaults(run=run)
 
 
@@ -68,13 +88,15 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serves until Ctrl-C."""
+    """Serves until Ctrl-C, or makes a film."""
+    check_range("threads", options.threads, 1, 256)
+    if options.film is not None:
+        return _film(options)
     from propwash.arcade._serve import Options, serve
 
-    check_range("threads", options.threads, 1, 256)
     serve(
         Options(
-            course=options.course,
+            course=options.course or "alphapilot",
             vehicle=options.vehicle,
             seed=options.seed,
             folder=options.folder,
@@ -88,3 +110,22 @@ def run(options: argparse.Namespace) -> None:
         ),
         started=lambda url: print(url, flush=True),
     )
+
+
+def _film(options: argparse.Namespace) -> None:
+    from propwash.arcade import film
+
+    check_file(options.out)
+    check_range("rate", options.rate, 1.0, 240.0)
+    shown = film(
+        options.film,
+        options.out,
+        course=options.course,
+        ghosts=options.ghosts,
+        view=options.view,
+        size=options.size,
+        rate=options.rate,
+        threads=options.threads,
+        progress=progress("arcade: film"),
+    )
+    print(shown)
