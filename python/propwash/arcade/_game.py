@@ -154,7 +154,7 @@ class Game:
             "phase": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
-            "score": judged.score,
+            "score": float(judged.score),
             "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
         }
         return self._recorder.record(info)

@@ -96,12 +96,17 @@ class Keeper:
             vehicle=info["vehicle"],
             mode=str(mode[-1]),  # type: ignore[arg-type]
             gates=len(result.passages),
-            race_time=float(result.passages[-1].time) if result.passages else 0.0,
+            race_time=_last(result),
             score=float(result.score),
             scale=info["scale"],
             date=info["date"],
             log=file.name,
         )
+
+
+def _last(result: Result) -> float:
+    """Race time [s] of the last gate passed; 0 without one."""
+    return float(result.passages[-1].time) if result.passages else 0.0
 
 
 def _message(
@@ -110,7 +115,7 @@ def _message(
     return messages.FlightMessage(
         result=record.info["phase"],
         gates=len(result.passages),
-        race_time=float(result.passages[-1].time) if result.passages else 0.0,
+        race_time=_last(result),
         score=float(result.score),
         ranked=place is not None,
         place=place,
