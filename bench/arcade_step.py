@@ -1,6 +1,6 @@
 """The cost of a tick of the arcade, and how late ticks are while images are drawn.
 
-    python bench/arcade_step.py [--course alphapilot] [--seconds 20] [--threads 1]
+    python bench/arcade_step.py [--course alphapilot] [--seconds 20] [--threads 1] [--switch 1]
 
 The vehicle climbs and descends in assisted mode. The first part is the processor time of a
 tick (four steps, sticks, rule, log). The second is in real time: the physics thread, with and
@@ -11,13 +11,14 @@ delay of a tick is its start compared with the wall clock, beyond that of the ea
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from typing import Any
 
 import numpy as np
-from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks
-from propwash.arcade._courses import find
+from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks, find_course
 from propwash.arcade._images import Artist, Images, Scenery, Stage
+from propwash.arcade._serve import SWITCH_INTERVAL
 
 CLIMB, DESCEND = Sticks(throttle=0.6, yaw=0.2), Sticks(throttle=0.45, yaw=0.2)
 SIZE = (640, 360)
@@ -94,8 +95,15 @@ def main() -> None:
     parser.add_argument("--course", default="alphapilot")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
     parser.add_argument("--threads", type=int, default=1, help="of the renderer")
+    parser.add_argument(
+        "--switch",
+        type=float,
+        default=1e3 * SWITCH_INTERVAL,
+        help="ms, switch interval of Python (default: that of the command, %(default)g)",
+    )
     options = parser.parse_args()
-    course = find(options.course)
+    sys.setswitchinterval(1e-3 * options.switch)
+    course = find_course(options.course)
     cost = tick_time(Game(course), options.seconds)
     print(f"{course.name}: a tick takes {1e6 * cost:.0f} us of {1e6 * TICK:.0f} us")
     print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")

@@ -75,7 +75,9 @@ class Game:
         self._noise = noise
         self.reset()
 
-    def of(self, course: Course, vehicle: str, seed: int) -> Game:
+    def of(
+        self, course: Course, vehicle: str | PathLike[str] | VehicleParameters, seed: int
+    ) -> Game:
         """A game on another course, with the same rates and noise."""
         return Game(course, vehicle, seed=seed, rates=self._sticks.rates, noise=self._noise)
 
