@@ -25,7 +25,7 @@ AHEAD = 14.0  # m after the first gate
 def main(path: str) -> None:
     """Writes the screenshot to `path`."""
     with tempfile.TemporaryDirectory() as folder, offline_chromium(require_chromium()) as browser:
-        arcade = RunningArcade(Path(folder), "--course", "slalom", "--size", "640x360")
+        arcade = RunningArcade(Path(folder), "--course", "slalom")
         context = browser.new_context(viewport={"width": 1280, "height": 720})
         page = ArcadePage(context, arcade.url)
         page.get("document.querySelector('#clock-choice [value=\"0.5\"]').click()")

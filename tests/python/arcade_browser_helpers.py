@@ -53,7 +53,6 @@ class RunningArcade:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         command = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
-        command += ["--size", "320x180"]  # the last one counts
         command += ["--folder", str(folder), *options]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -220,7 +220,7 @@ function draw(hud, bitmap) {
 function ended() {
   const { flight, hud } = arcade;
   const gates = flight?.gates ?? hud.passed.length;
-  const time = flight?.race_time ?? hud.race_time;
+  const time = flight?.gates ? flight.race_time : hud.race_time;
   const numbers = [["Gates", `${gates} / ${hud.gates}`], ["Time", clock(time)]];
   if (flight) numbers.push(["Score", flight.score.toFixed(2)]);
   if (flight?.place) numbers.push(["Place", `${flight.place}`]);
@@ -335,6 +335,9 @@ document.addEventListener("click", (event) => {
   if (!inside && event.detail > 0) $("stage").focus();
 });
 $("settings").addEventListener("submit", () => $("stage").focus());
+for (const dialog of document.querySelectorAll("dialog")) {
+  dialog.addEventListener("close", () => $("stage").focus()); // not the button, which Space presses
+}
 $("open-help").addEventListener("click", () => openDialog($("help")));
 $("open-gamepad").addEventListener("click", () => openDialog($("calibration")));
 $("take-over").addEventListener("click", () => connection.send("take_over"));
