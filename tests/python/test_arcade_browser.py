@@ -296,6 +296,10 @@ def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, conte
     page.page.keyboard.down("w")  # the keyboard, when it is used
     page.wait("arcade.source === 'keyboard'")
     page.page.keyboard.up("w")
+    page.get("pad.axes[0] = 0.5")
+    page.wait("arcade.source === 'gamepad'")
+    page.get("navigator.getGamepads = () => [null]")  # the cable
+    page.wait("arcade.source === 'keyboard' && arcade.status.paused")
     assert page.errors == []
 
 

@@ -165,26 +165,35 @@ function move(time) {
   send(performance.now());
 }
 
+/** The keyboard flies, with the throttle of the device before it. */
+function useKeyboard() {
+  if (arcade.source === "gamepad" && arcade.mode !== "assisted") {
+    keyboard.sticks.throttle = arcade.sticks.throttle;
+  }
+  arcade.source = "keyboard";
+  gamepads.yield();
+}
+
 let lastTick = performance.now();
 
 /** Once for each frame of the screen: reads the devices. */
 function tick(now) {
   const dt = Math.min(0.1, Math.max(0, (now - lastTick) / 1000));
   lastTick = now;
-  const keys = keyboard.update(dt, arcade.mode);
+  keyboard.update(dt, arcade.mode);
   const pad = gamepads.read();
-  const before = arcade.source;
+  if (!pad && arcade.source === "gamepad") {
+    notice("The gamepad was disconnected.");
+    if (isFlying()) actions.pause(true);
+  }
   if (!pad || keyboard.active) {
-    arcade.source = "keyboard";
-    gamepads.yield();
+    useKeyboard();
   } else if (pad.moved) {
     arcade.source = "gamepad";
   }
-  arcade.sticks = arcade.source === "gamepad" ? pad.sticks : keys;
-  if (arcade.source !== before) {
-    eventTime ??= arcade.source === "gamepad" ? performance.now() : null;
-    setText($("source"), arcade.source);
-  }
+  arcade.sticks = arcade.source === "gamepad" ? pad.sticks : keyboard.sticks;
+  if (arcade.source === "gamepad") eventTime = performance.now();
+  setText($("source"), arcade.source);
   if (calibration.open) calibration.update();
   if (gamepads.uncalibrated !== warned) warnUncalibrated();
   send(now);
@@ -314,7 +323,7 @@ window.addEventListener("keydown", (event) => {
     event.preventDefault();
     if (event.repeat) return;
     keyboard.press(event.code, arcade.mode);
-    if (keyboard.active) arcade.source = "keyboard";
+    if (keyboard.active) useKeyboard();
     move(event.timeStamp);
   } else if (event.code in KEYS) {
     event.preventDefault();
