@@ -14,7 +14,7 @@ from propwash.arcade import _messages as messages
 from propwash.arcade._images import Artist, Images, Scenery, Stage
 from propwash.arcade._interface import Snapshot
 from propwash.arcade._keeper import Keeper
-from propwash.arcade._view import CLEARANCE, DISTANCE, RISE, Chase, View, heading_of
+from propwash.arcade._view import CLEARANCE, DISTANCE, RISE, Chase, View
 from propwash.world import Box, Gate, Plane, Scene, Start
 
 GROUND = Plane(name="ground", category="ground")
@@ -50,7 +50,7 @@ def test_camera_is_behind_and_above_the_vehicle_whatever_its_tilt() -> None:
             at, attitude = Chase(Scene([GROUND])).follow(snapshot(yaw=yaw, tilt=tilt))
             behind = [-DISTANCE * math.cos(yaw), -DISTANCE * math.sin(yaw), 1.5 + RISE]
             np.testing.assert_allclose(at, behind, atol=1e-9)
-            assert math.isclose(heading_of(attitude), yaw, abs_tol=1e-9)
+            assert math.isclose(_rotation.heading(attitude), yaw, abs_tol=1e-9)
 
 
 def yaw_at(time: float) -> float:
@@ -66,7 +66,7 @@ def headings(rate: float) -> list[float]:
         time = k / rate
         _, attitude = chase.follow(snapshot(time, yaw=yaw_at(time)))
         if k % round(rate / 5.0) == 0:
-            found.append(heading_of(attitude))
+            found.append(_rotation.heading(attitude))
     return found
 
 

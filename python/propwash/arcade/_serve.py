@@ -127,9 +127,7 @@ class _Session:
                 started(site.url)
                 if self._browser:
                     # some browsers run in the terminal, and return at their end
-                    threading.Thread(
-                        target=webbrowser.open, args=(site.url,), daemon=True
-                    ).start()
+                    threading.Thread(target=webbrowser.open, args=(site.url,), daemon=True).start()
                 while not self._ended.is_set():
                     self._check()
                     with suppress(TimeoutError):
