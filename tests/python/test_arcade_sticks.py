@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from propwash import _rotation
+from propwash.__main__ import main
 from propwash.arcade import MODES, Mode, StickMap, StickRates, Sticks
 from propwash.arcade._sticks import MAX_CLIMB, MAX_SPEED, MAX_TILT, MAX_YAW_RATE
 from propwash.vehicle import files as vehicles
@@ -101,6 +102,18 @@ def test_the_rates_that_betaflight_states() -> None:
 def test_rates_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StickRates(**changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("1,0.7", "expected three numbers"), ("a,b,c", "'a'"), ("1,0.7,1.4", "expo: expected from 0")],
+)
+def test_the_command_refuses_invalid_rates(
+    text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["arcade", "--rates", text])
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("vehicle", MULTICOPTERS)
