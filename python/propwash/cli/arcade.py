@@ -158,6 +158,7 @@ def _film(options: argparse.Namespace) -> None:
         size=options.size,
         rate=options.rate,
         threads=options.threads,
+        antialias=options.antialias,
         progress=progress("arcade: film"),
     )
     print(shown)
