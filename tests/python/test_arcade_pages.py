@@ -94,7 +94,6 @@ def test_every_command_of_the_pilot_is_carried_out(pages: Pages, controls: Recor
         ("scale", 0.25),
         ("view", "onboard"),
         ("select", expected),
-        ("pause", False),
     ]
     assert not pages.refused.counts
     assert status(page) | {"scale": 0.25, "view": "onboard", "paused": False} == status(page)

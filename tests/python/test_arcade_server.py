@@ -104,7 +104,8 @@ async def closing_code(connection: ClientConnection, data: list[bytes]) -> int:
     with suppress(ConnectionClosed):
         for each in data:
             await connection.send(each)
-    await asyncio.wait_for(connection.wait_closed(), 20.0)
+        while True:
+            await asyncio.wait_for(connection.recv(), 20.0)
     return connection.close_code or 0
 
 

@@ -154,6 +154,8 @@ def test_vehicle_and_ghosts_are_drawn_in_the_view_from_behind() -> None:
     chase = np.asarray(view.render(snapshot())).copy()
     ghost = (np.array([1.0, 0.5, 1.5]), np.array([1.0, 0.0, 0.0, 0.0]))
     both = np.asarray(view.render(snapshot(), [ghost])).copy()
+    inside = (view.camera[0], ghost[1])
+    assert np.array_equal(np.asarray(view.render(snapshot(), [inside])), chase)
     assert not np.array_equal(onboard, chase)
     assert not np.array_equal(chase, both)
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from identify_flight import speeds_at
 from propwash import identify, logs
+from propwash.cli.main import main
 from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, duty_of
 
 SUFFIXES = (".csv", ".mcap")
@@ -45,7 +46,7 @@ def flown(
             command=command,
             gates=row // 100,
         )
-    return recorder.record({"vehicle": uav.parameters.name, "passed": [["a", 0.5]], "seed": 3})
+    return recorder.record({"passed": [["a", 0.5]], "seed": 3})
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +178,27 @@ def test_identification_recovers_the_vehicle(tmp_path: Path) -> None:
         assert found.vehicle.motor_values(name)[0] == pytest.approx(lag / 1.2, rel=0.03)
     result = identify.predict(found, log, None, [0.5], "measured")
     assert np.median(result.error("position", 0.5)) < 2e-3
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_commands_use_the_vehicle_of_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    vehicle = pw.vehicles.load("flightgoggles").replace(body={"mass": 1.2})
+    path = write(tmp_path, flown(vehicle, 3.0), suffix)
+    assert logs.read_log(path).vehicle == vehicle
+
+    def error(*options: str) -> float:
+        arguments = ["replay", str(path), "--horizons", "0.5", "--out", str(tmp_path)]
+        assert main([*arguments, *options]) == 0
+        line = next(x for x in capsys.readouterr().out.splitlines() if "position [m]" in x)
+        return float(line.split()[-1])
+
+    assert error() < 1e-3 < 0.05 < error("--vehicle", "flightgoggles")
+    other = logs.write_record(tmp_path / "other.csv", flown("blackbird", 0.5))
+    assert main(["identify", str(path), str(other), "--out", str(tmp_path / "x.toml")]) == 2
+    assert "the flights are of blackbird, flightgoggles; name one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
@@ -317,7 +339,7 @@ def test_errors_in_csv_files_name_the_line(record: logs.FlightRecord, tmp_path: 
     path = write(tmp_path, record, ".csv")
     lines = path.read_text().splitlines()
     assert lines[0].startswith("# propwash flight log, format 1, propwash ")
-    assert lines[1:4] == ['# vehicle = "crazyflie"', '# passed = [["a", 0.5]]', "# seed = 3"]
+    assert lines[1:5:2] == ['# vehicle = "crazyflie"', '# passed = [["a", 0.5]]']
 
     def refused(line: int, old: str, new: str, message: str) -> None:
         changed = [*lines]
@@ -328,18 +350,20 @@ def test_errors_in_csv_files_name_the_line(record: logs.FlightRecord, tmp_path: 
             logs.read_log(path)
 
     refused(1, "format 1", "format 2", "expected a flight log of format 1, got '2'")
-    refused(3, "[[", "[", "line 3: expected '# key = value'")
-    refused(5, "velocity_y", "velocity", "missing columns velocity_y")
+    refused(2, '"crazy', "crazy", "line 2: expected '# key = value'")
+    refused(3, "[body]", "[bod]", "parameters: .*bod")
+    refused(4, "[[", "[", "line 4: expected '# key = value'")
+    refused(6, "velocity_y", "velocity", "missing columns velocity_y")
     refused(9, ",0.", ",O.", "line 9: expected numbers, [a-z]+_")
     refused(9, ",", "", "line 9: expected .* columns")
-    refused(9, ",angle", ",,angle", "line 9: expected .* columns")
+    refused(9, ",assisted", ",,assisted", "line 9: expected .* columns")
 
 
 def test_without_its_comments_a_csv_file_is_the_same_flight(
     record: logs.FlightRecord, tmp_path: Path
 ) -> None:
     path = write(tmp_path, record, ".csv")
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[4:]))
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[5:]))
     assert_same(logs.read_record(path), replace(record, info={}))
 
 

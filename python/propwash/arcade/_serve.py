@@ -133,9 +133,9 @@ class _Session:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self._ended.wait(), _CHECK_PERIOD)
         finally:
+            self._runner.stop()
             self._images.stop()
             self._arcade.close()
-            self._runner.stop()
         if self._error is not None:
             raise self._error
         self._keeper.write_waiting()

@@ -87,7 +87,6 @@ class Server:
         self._site, self.pages = site, pages
         self._greet, self._wanted = greet, wanted
         self._wake: dict[Page, asyncio.Event] = {}
-        self._image: tuple[int, bytes] | None = None
         self._images: dict[Page, bytes] = {}
 
     @asynccontextmanager
@@ -132,7 +131,9 @@ class Server:
         if answer is None:
             return None
         if answer.status != HTTPStatus.OK and request.path != "/favicon.ico":
-            self.pages.refused.add(f"request with status {answer.status}", request.path[:100])
+            self.pages.refused.add(
+                f"request with status {answer.status}", ascii(request.path[:100])
+            )
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 
@@ -143,12 +144,12 @@ class Server:
 
     async def _connection(self, connection: Any) -> None:
         page = self.pages.join(time.monotonic())
-        page.texts.extendleft(reversed(self._greet(page)))
         self._wake[page] = asyncio.Event()
-        self.flush()
-        self._wanted()
         writer = asyncio.create_task(self._write(connection, page))
         try:
+            page.texts.extendleft(reversed(self._greet(page)))
+            self.flush()
+            self._wanted()
             await self._read(connection, page)
         except self._websockets.exceptions.ConnectionClosed as closed:
             if closed.sent is not None and closed.sent.code == 1009:

@@ -293,7 +293,8 @@ class FlightRecorder:
     def record(self, info: Mapping[str, Any] | None = None) -> FlightRecord:
         """Returns the rows so far; quantities that no row has are None.
 
-        Raises ValueError without rows.
+        info: added to `vehicle`, its name, and `parameters`, its file. Raises ValueError without
+        rows.
         """
         if not len(self):
             raise ValueError("record: expected at least one row; call row() first")
@@ -309,7 +310,8 @@ class FlightRecorder:
         parts["duty"] = duty_of(self._vehicle, parts["time"], parts["duty"], parts.get("voltage"))
         if any(self._modes):
             parts["mode"] = np.array(self._modes)
-        return FlightRecord(**parts, info=dict(info or {}))
+        vehicle = {"vehicle": self._vehicle.name, "parameters": self._vehicle.to_toml()}
+        return FlightRecord(**parts, info={**vehicle, **(info or {})})
 
 
 def _command_parts(command: object) -> tuple[Array, Array, Array, Array, Array]:
