@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
-from arcade_browser_helpers import (  # noqa: E402
+from arcade_browser_helpers import (
     ArcadePage,
     KeyPilot,
     RunningArcade,

@@ -386,3 +386,25 @@ def test_a_kept_calibration_that_is_invalid_is_ignored(arcade: RunningArcade, co
         '{"channels": {' + reversed_range + '}, "deadband": 0.1}',
     ):
         assert page.page.evaluate(read, text) is None, text
+
+
+def test_no_sequence_of_keys_sends_an_invalid_message(arcade: RunningArcade, context: Any) -> None:
+    page = ArcadePage(context, arcade.url)
+    rng = np.random.default_rng(22)
+    keys = [*"wasd123rpctmh", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Shift", "Space"]
+    keys += ["Escape", "Tab", "Enter", "w", "w"]
+    down: set[str] = set()
+    for key in rng.choice(keys, 400):
+        if key in down:
+            page.page.keyboard.up(key)
+        else:
+            page.page.keyboard.down(key)
+        down ^= {key}
+        values = page.get("Object.values(arcade.sticks)")
+        assert all(-1.0 <= value <= 1.0 for value in values)
+        assert page.get("arcade.sticks.throttle") >= 0.0
+    for key in down:
+        page.page.keyboard.up(key)
+    frames = page.get("arcade.frames")
+    page.wait(f"arcade.connected && arcade.frames > {frames}")
+    assert page.errors == []  # and the server has refused nothing: see the fixture
