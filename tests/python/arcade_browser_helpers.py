@@ -53,7 +53,7 @@ class RunningArcade:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         command = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
-        command += ["--size", "320x180", "--folder", str(folder), *options]
+        command += ["--folder", str(folder), *options]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -119,8 +119,8 @@ class KeyPilot:
     KEYS = (("ArrowRight", "ArrowLeft"), ("ArrowUp", "ArrowDown"), ("d", "a"), ("w", "s"))
     MARGIN = 0.12  # deflection between the desired and the present one, above which a key is used
 
-    def __init__(self, arcade: ArcadePage) -> None:
-        self._keyboard, self._arcade = arcade.page.keyboard, arcade
+    def __init__(self, arcade: ArcadePage, speed: float = 1.2) -> None:
+        self._keyboard, self._arcade, self._speed = arcade.page.keyboard, arcade, speed
         self._down: set[str] = set()
 
     def step(self) -> None:
@@ -147,13 +147,13 @@ class KeyPilot:
             self._keyboard.up(key)
         self._down = set()
 
-    @staticmethod
-    def deflections(hud: dict[str, Any], gate: dict[str, Any]) -> list[float]:
+    def deflections(self, hud: dict[str, Any], gate: dict[str, Any]) -> list[float]:
         """Roll, pitch, yaw and climb, -1 to 1, along the axis of a gate."""
         axes = _rotation.rotation(np.array(gate["attitude"]))
         offset = axes.T @ (np.array(hud["position"]) - gate["position"])
         error = math.hypot(offset[1], offset[2])
-        goal = np.array([max(0.0, 1.0 - 2.0 * error) - 0.2 * (offset[0] > 0.0), 0.0, 0.0])
+        forward = -0.5 if offset[0] > 0.0 else self._speed * max(0.0, 1.0 - 2.0 * error)
+        goal = np.array([forward, 0.0, 0.0])
         goal[1:] = np.clip(-1.2 * offset[1:], -1.0, 1.0)
         velocity = axes @ goal  # m/s, world
         yaw = heading(np.array(hud["attitude"]))

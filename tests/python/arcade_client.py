@@ -43,7 +43,7 @@ class PageClient:
         """The next message or the numbers of the next image."""
         data = await asyncio.wait_for(self.socket.recv(), limit)
         if isinstance(data, str):
-            message = json.loads(data)
+            message: dict[str, Any] = json.loads(data)
             self.texts.append(message)
             return message
         self.hud, self.jpeg = unpack_image(data)

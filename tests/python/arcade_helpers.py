@@ -41,7 +41,7 @@ class Pilot:
         """The sticks for the motion of a snapshot."""
         velocity, turn_rate = self._desired(snapshot)
         if self.mode == "assisted":
-            yaw = _heading(snapshot.attitude)
+            yaw = _rotation.heading(snapshot.attitude)
             cosine, sine = math.cos(yaw), math.sin(yaw)
             forward = cosine * velocity[0] + sine * velocity[1]
             left = cosine * velocity[1] - sine * velocity[0]
@@ -54,7 +54,7 @@ class Pilot:
         along_axis = max(float(force @ axes[:, 2]), 0.3 * size)
         throttle = float(np.interp(self._mass * along_axis, self._thrusts, _THROTTLES))
         if self.mode == "angle":
-            yaw = _heading(snapshot.attitude)
+            yaw = _rotation.heading(snapshot.attitude)
             level = _rotation.rotation(_rotation.about_z(yaw)).T @ force
             tilt = math.atan2(math.hypot(*level[:2]), level[2]) / MAX_TILT
             scale = tilt / max(math.hypot(*level[:2]), 1e-9)
@@ -77,7 +77,7 @@ class Pilot:
         aim = self._at(self._place + max(0.5 * speed, 0.7)) - snapshot.position
         velocity = speed * aim / np.linalg.norm(aim)
         velocity *= min(1.0, 2.5 / max(abs(float(velocity[2])), 1e-9))
-        turn = math.atan2(aim[1], aim[0]) - _heading(snapshot.attitude)
+        turn = math.atan2(aim[1], aim[0]) - _rotation.heading(snapshot.attitude)
         turn = math.remainder(turn, 2.0 * math.pi) * min(1.0, math.hypot(*aim[:2]))
         return velocity, float(np.clip(1.5 * turn, -1.5, 1.5))
 
@@ -114,11 +114,6 @@ def _corners(game: Game) -> Array:
             points.append(point)
     points.append(points[-1] + 3.0 * axes[-1][:, 0])
     return np.array(points)
-
-
-def _heading(attitude: Array) -> float:
-    w, x, y, z = attitude
-    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 def _sticks(roll: float, pitch: float, yaw: float, throttle: float) -> Sticks:

@@ -94,7 +94,6 @@ def test_every_command_of_the_pilot_is_carried_out(pages: Pages, controls: Recor
         ("scale", 0.25),
         ("view", "onboard"),
         ("select", expected),
-        ("pause", False),
     ]
     assert not pages.refused.counts
     assert status(page) | {"scale": 0.25, "view": "onboard", "paused": False} == status(page)
@@ -262,13 +261,13 @@ def fuzzed(seed: int, count: int) -> list[bytes]:
     found = []
     for _ in range(count):
         message: Any = dict(random_.choice(valid))
-        for _ in range(random_.randint(0, 2)):
+        for _ in range(random_.choice([0, 0, 1, 2])):
             key = random_.choice([*message, "number", "sticks", "extra", "type", ""])
             message[key] = random_.choice(values)
         if random_.random() < 0.1:
             message = [message] * random_.randint(0, 3)
         data = bytearray(json.dumps(message).encode())
-        for _ in range(random_.choice([0, 0, 1, 3, 30])):
+        for _ in range(random_.choice([0, 0, 0, 1, 3, 30])):
             data[random_.randrange(len(data))] = random_.randrange(256)
         if random_.random() < 0.2:
             del data[random_.randrange(len(data)) :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,8 @@ from propwash.arcade._site import Answer, Site
 
 DEFAULT_PORT = 8765
 MAX_PAGES = 8
+_SILENT = logging.Logger("propwash.arcade", logging.CRITICAL + 1)
+"""Refused requests are counted, and not logged with their stack."""
 _TRIED_PORTS = 20
 
 
@@ -84,7 +87,6 @@ class Server:
         self._site, self.pages = site, pages
         self._greet, self._wanted = greet, wanted
         self._wake: dict[Page, asyncio.Event] = {}
-        self._image: tuple[int, bytes] | None = None
         self._images: dict[Page, bytes] = {}
 
     @asynccontextmanager
@@ -99,6 +101,7 @@ class Server:
             max_queue=16,
             compression=None,
             server_header=None,
+            logger=_SILENT,
             ping_interval=2.0,
             ping_timeout=4.0,
             close_timeout=1.0,
@@ -121,12 +124,16 @@ class Server:
 
     def _process_request(self, connection: Any, request: Any) -> Any:
         answer = self._site.answer(request.path, request.headers.get_all)
+        if getattr(request, "method", "GET") != "GET":  # older versions refuse it themselves
+            answer = Answer(405, b"expected a GET request\n")
         if answer is None and len(self.pages.all) >= MAX_PAGES:
             answer = Answer(503, f"expected at most {MAX_PAGES} pages at once\n".encode())
         if answer is None:
             return None
         if answer.status != HTTPStatus.OK and request.path != "/favicon.ico":
-            self.pages.refused.add(f"request with status {answer.status}", request.path[:100])
+            self.pages.refused.add(
+                f"request with status {answer.status}", ascii(request.path[:100])
+            )
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 
@@ -137,12 +144,12 @@ class Server:
 
     async def _connection(self, connection: Any) -> None:
         page = self.pages.join(time.monotonic())
-        page.texts.extendleft(reversed(self._greet(page)))
         self._wake[page] = asyncio.Event()
-        self.flush()
-        self._wanted()
         writer = asyncio.create_task(self._write(connection, page))
         try:
+            page.texts.extendleft(reversed(self._greet(page)))
+            self.flush()
+            self._wanted()
             await self._read(connection, page)
         except self._websockets.exceptions.ConnectionClosed as closed:
             if closed.sent is not None and closed.sent.code == 1009:

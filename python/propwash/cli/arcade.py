@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from propwash._checks import available_threads
 from propwash._files import check_file
 from propwash.cli._shared import add_vehicle, check_range, progress
+
+_MAX_THREADS = 4
 
 
 def add_parser(commands: Any) -> None:
@@ -113,14 +116,16 @@ def _rates(text: str) -> Any:
 
 def run(options: argparse.Namespace) -> None:
     """Serves until Ctrl-C, or makes a film."""
+    from propwash.arcade import Settings, serve
+
     check_range("threads", options.threads, 1, 256)
     check_range("antialias", options.antialias, 1, 8)
+    if options.threads is None:
+        options.threads = min(available_threads(), _MAX_THREADS)
     if options.film is not None:
         return _film(options)
-    from propwash.arcade._serve import Options, serve
-
     serve(
-        Options(
+        Settings(
             course=options.course or "alphapilot",
             vehicle=options.vehicle,
             seed=options.seed,
