@@ -232,3 +232,18 @@ def test_keeper_writes_logs_and_keeps_those_that_it_cannot_write(tmp_path: Path)
     (message,) = [each for each in told if isinstance(each, messages.FlightMessage)][1:]
     assert message.log == str(keeper.files[1])
     assert not message.ranked
+
+
+def test_log_is_written_beside_an_invalid_leader_board(tmp_path: Path) -> None:
+    told: list[messages.ToPage] = []
+    keeper = Keeper(tmp_path, "tester", ".csv", told.append)
+    (tmp_path / "board.json").write_text("not a board")
+    game = arcade.Game(arcade.find_course("alphapilot"))
+    flown(game)
+    with pytest.raises(ValueError, match=r"board\.json"):
+        keeper.keep(game.record("reset"), game.result(), 1.0)
+    (log,) = tmp_path.glob("*.csv")
+    (message,) = [each for each in told if isinstance(each, messages.FlightMessage)]
+    assert (message.log, message.place) == (str(log), None)
+    assert any(isinstance(each, messages.Notice) for each in told)
+    assert (tmp_path / "board.json").read_text() == "not a board"
