@@ -1,7 +1,8 @@
 """Scene files: TOML with the fields of the item classes and additional keys.
 
 The additional keys are `yaw` [rad] in place of an attitude, `file` for the triangles of a mesh,
-`[generator]` for random items, and `[items.motion]` with the fields of Waypoints.
+`[generator]` for random items, `[items.motion]` with the fields of Waypoints, and `base`, another
+scene whose items come first.
 `docs/world.md` describes the format.
 """
 
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -31,7 +33,7 @@ from propwash.world import _textures as textures
 from propwash.world._motion import Waypoints
 
 _FOLDER = Path(__file__).parent / "scenes"
-_HEAD = ("name", "items", "markers", "start", "generator", "sources")
+_HEAD = ("name", "base", "items", "markers", "start", "generator", "sources")
 _EXTRA = ("shape", "yaw")
 
 
@@ -70,15 +72,66 @@ def find(scene: str | PathLike[str]) -> Path:
 
 
 def read(path: Path, seed: int | None) -> SceneFile:
-    """Reads a scene file; every error names the file."""
-    tables = _files.read_toml(path, ParameterError)
+    """Reads a scene file and the files that it is based on; every error names the file."""
+    scene: SceneFile | None = None
+    for file, tables in reversed(_with_bases(path)):
+        with _named(file):
+            above = _scene(tables, file.parent, seed)
+        scene = above if scene is None else _joined(scene, above)
+    assert scene is not None
+    return scene
+
+
+def _with_bases(path: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """The file and its tables, then those of its base, and so on."""
+    files_read: list[tuple[Path, dict[str, Any]]] = []
+    while True:
+        tables = _files.read_toml(path, ParameterError)
+        files_read.append((path, tables))
+        if "base" not in tables:
+            return files_read
+        with _named(path):
+            base = _base(values.text(tables["base"], "base"), path.parent)
+        if any(base.resolve() == file.resolve() for file, _ in files_read):
+            raise ParameterError(
+                f"{path}: base = {shown(tables['base'])}: expected a scene that is not based on "
+                "this one"
+            )
+        path = base
+
+
+def _base(scene: str, folder: Path) -> Path:
+    """The file of a base: a shipped scene, or a path relative to the scene file."""
     try:
-        return _scene(tables, path.parent, seed)
+        return find(scene if scene in names() else folder / scene)
+    except ParameterError:
+        expected = "a shipped scene or a TOML file, relative to the scene file"
+        hint = nearest(scene, names())
+        raise ParameterError(f"base = {shown(scene)}: expected {expected}{hint}") from None
+
+
+def _joined(base: SceneFile, scene: SceneFile) -> SceneFile:
+    """The scene with the contents of its base before its own; its start replaces that of the base.
+    """
+    return SceneFile(
+        scene.name,
+        base.items + scene.items,
+        base.markers + scene.markers,
+        base.start if scene.start is None else scene.start,
+    )
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Adds the name of the file to errors."""
+    try:
+        yield
     except ParameterError as error:
-        raise ParameterError(f"{path}: {error}") from None
+        raise ParameterError(f"{file}: {error}") from None
 
 
 def _scene(tables: dict[str, Any], folder: Path, seed: int | None) -> SceneFile:
+    """The contents of one file, without those of its base."""
     files.refuse_unknown(tables, _HEAD, "", _hint)
     files.refuse_missing(tables, ("name",), "")
     for key, source in files.table(tables.get("sources", {}), "sources").items():
@@ -257,6 +310,11 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "name": {"type": "string"},
+            "base": {
+                "type": "string",
+                "description": "a scene whose items come first: a shipped one, or a path relative "
+                "to this file",
+            },
             "start": forms[-1],
             "items": {"type": "array", "items": {"oneOf": of_kinds}},
             "markers": {"type": "array", "items": forms[-2]},
