@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from propwash.arcade._courses import Course, courses, find
 from propwash.arcade._game import TICK, Game
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
 from propwash.arcade._sticks import StickMap, StickRates
@@ -9,6 +10,7 @@ from propwash.arcade._sticks import StickMap, StickRates
 __all__ = [
     "MODES",
     "TICK",
+    "Course",
     "Game",
     "Mode",
     "Phase",
@@ -16,4 +18,6 @@ __all__ = [
     "StickMap",
     "StickRates",
     "Sticks",
+    "courses",
+    "find",
 ]

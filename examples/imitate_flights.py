@@ -1,0 +1,320 @@
+"""Learns to fly a course from ten flights: behaviour cloning.
+
+The flights are logs of `python -m propwash arcade` (docs/arcade.md). Without logs, a scripted pilot
+flies ten: it sees the vehicle with a delay, moves the sticks of the arcade with errors, and passes
+each gate at another place. A network learns the velocity that the pilot commanded from what the
+task `Race` observes; in rows of modes without a commanded velocity it learns the velocity 0.35 s
+later. The policy flies courses whose gates are at other places than in the flights.
+
+    python examples/imitate_flights.py [--flights arcade/flights] [--out imitated.onnx]
+    python -m propwash fly --policy imitated.onnx --out imitated.mp4
+
+It needs PyTorch: pip install "propwash[gym,torch,viz]"
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash.gym as pg
+import torch
+from numpy.typing import NDArray
+from propwash import arcade, logs, race
+from propwash.arcade import Course, Game, Snapshot, Sticks
+from propwash.gym import policy
+from propwash.gym.evaluation import Evaluation, evaluate, measures
+from propwash.gym.ppo import Agent, Args
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.float32]
+
+LEAD = 0.35  # s, until the velocity that stands for the command in modes without one
+ROWS = 4  # every fourth row of a log: 60 Hz
+COLUMNS = (*range(3), 6, 9, *range(22, 38))
+"""Gate, heading, and the columns of the course, but not the velocity: a network that sees it learns
+to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019)."""
+
+
+def heading(attitude: Array) -> float:
+    """Heading [rad] of a quaternion."""
+    w, x, y, z = attitude
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
+class ScriptedPilot:
+    """Moves the sticks of assisted mode to follow lines through the gates."""
+
+    delay = 0.1  # s, between what it sees and its sticks
+    full = np.array([6.0, 6.0, 2.0, 3.0])  # m/s, rad/s at full deflection, assisted mode
+    hurry = 0.5  # s, the distance to the point that it aims at, divided by the speed
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.speed = 4.0 * self.rng.uniform(0.85, 1.15)
+        self.points = self._lines(game)
+        steps = np.diff(self.points, axis=0)
+        lengths = np.linalg.norm(steps, axis=1)
+        self.along = np.concatenate(([0.0], np.cumsum(lengths)))
+        directions = steps / lengths[:, None]
+        cosines = (directions[1:] * directions[:-1]).sum(axis=1)
+        corners = np.interp(cosines, [0.0, 0.9, 1.0], [1.2, 2.5, 20.0])
+        self.corner_speed = np.concatenate(([20.0], corners, [20.0]))
+        self.place = 0.0  # m along the lines
+        self.error = np.zeros(4)
+        self.seen: deque[Snapshot] = deque(maxlen=1 + round(self.delay / arcade.TICK / ROWS))
+
+    def _lines(self, game: Game) -> Array:
+        """Corners (k, 3) of the lines: the route of `race`, straight at the gates."""
+        gates = race.course_gates(game.scene)
+        route = race.route(game.scene.start.position, gates)
+        centres, axes = route.axes(gates)
+        points: list[Array] = []
+        for k, point in enumerate(route.points(gates)[:-1]):
+            forward, left, up = axes[route.gate[k]].T
+            if route.is_passage[k]:
+                aside = self.rng.uniform(-0.2, 0.2, 2)
+                points += [point - 1.5 * forward, point + aside[0] * left + aside[1] * up]
+                points.append(point + 1.5 * forward)
+            elif not points or np.linalg.norm(point - points[-1]) > 0.3:
+                points.append(point)
+        points.append(points[-1] + 3.0 * axes[-1][:, 0])
+        return np.array(points)
+
+    def at(self, along: Any) -> Array:
+        """Points (…, 3) of the lines at distances from their start."""
+        return np.stack([np.interp(along, self.along, axis) for axis in self.points.T], axis=-1)
+
+    def __call__(self, snapshot: Snapshot) -> Sticks:
+        """Returns the sticks, 60 times a second."""
+        self.seen.append(snapshot)
+        position, attitude = self.seen[0].position, self.seen[0].attitude
+        ahead = self.place + np.linspace(0.0, 2.0, 41)
+        distances = np.linalg.norm(self.at(ahead) - position, axis=1)
+        self.place = float(ahead[np.argmin(distances)])
+        braking = self.corner_speed + 0.9 * np.maximum(np.abs(self.along - self.place) - 0.5, 0.0)
+        speed = min(self.speed, float(braking.min()))
+        aim = self.at(self.place + np.clip(self.hurry * speed, 0.8, 2.0)) - position
+        velocity = speed * aim / np.linalg.norm(aim)
+        velocity *= min(1.0, 2.8 / max(abs(velocity[2]), 1e-9))
+        yaw = heading(attitude)
+        turn = math.remainder(math.atan2(aim[1], aim[0]) - yaw, 2.0 * math.pi)
+        turn *= min(1.0, float(np.hypot(*aim[:2])))
+        forward = math.cos(yaw) * velocity[0] + math.sin(yaw) * velocity[1]
+        left = math.cos(yaw) * velocity[1] - math.sin(yaw) * velocity[0]
+        desired = np.array([-left, forward, -1.5 * turn, velocity[2]]) / self.full
+        # errors of the hand: 6 % of full deflection, correlated over 0.4 s
+        fraction = ROWS * arcade.TICK / 0.4
+        self.error += -fraction * self.error
+        self.error += 0.06 * math.sqrt(2.0 * fraction) * self.rng.normal(size=4)
+        roll, pitch, yaw_stick, climb = np.clip(desired + self.error, -1.0, 1.0).tolist()
+        return Sticks(roll, pitch, yaw_stick, 0.5 + 0.5 * climb)
+
+
+def flown(course: Course, seed: int) -> logs.FlightRecord:
+    """A flight of the scripted pilot on a course with the gates of a seed."""
+    game = Game(course, seed=seed)
+    pilot = ScriptedPilot(game, seed)
+    while not game.has_ended:
+        sticks = pilot(game.snapshot)
+        for _ in range(ROWS):
+            game.tick(sticks, "assisted")
+    return game.record()
+
+
+def read_flights(folder: Path) -> list[logs.FlightRecord]:
+    """The flights of a folder that passed a gate."""
+    files = sorted(each for each in folder.iterdir() if each.suffix in (".csv", ".mcap"))
+    flights = [logs.read_record(file) for file in files]
+    kept = [each for each in flights if each.gates is not None and each.gates[-1] > 0]
+    if not kept:
+        raise SystemExit(f"error: {folder}: expected logs of flights that passed a gate, got none")
+    return kept
+
+
+def later(values: Array, time: Array) -> Array:
+    """Values (K, …) of the rows that are LEAD later, or of the last row."""
+    rows = np.searchsorted(time, time + LEAD)
+    return values[np.minimum(rows, len(time) - 1)]
+
+
+def commanded(flight: logs.FlightRecord) -> Array:
+    """Velocity [m/s] and yaw rate [rad/s] that the pilot commanded, (K, 4), or flew later."""
+    rows = np.column_stack((flight.velocity, flight.body_rates[:, 2]))
+    target = later(rows, flight.time)
+    if flight.command_velocity is None or flight.command_yaw_rate is None:
+        return target
+    command = np.column_stack((flight.command_velocity, flight.command_yaw_rate))
+    return np.where(np.isnan(flight.command_velocity[:, :1]), target, command)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The environments of the course that the flights passed."""
+
+    options: dict[str, Any]
+
+    @property
+    def gates(self) -> list[str]:
+        """Names of the gates to pass."""
+        return list(self.options["gates"])
+
+    @classmethod
+    def of(cls, flights: Sequence[logs.FlightRecord]) -> Task:
+        """The course of the flights, up to the gate that half of them passed."""
+        names = sorted({(each.info["course"], each.info["vehicle"]) for each in flights})
+        if len(names) > 1:
+            raise SystemExit(f"error: expected flights of one course and vehicle, got {names}")
+        course = arcade.find(names[0][0])
+        passed = int(np.median([each.gates[-1] for each in flights if each.gates is not None]))
+        speeds = [np.abs(commanded(each)[:, :3]).max() for each in flights]
+        longest = max(each.time[-1] - each.info["take_off"] for each in flights)
+        return cls(
+            {
+                "vehicle": names[0][1],
+                "course": course.file,
+                "gates": [gate.name for gate in course.gates[:passed]],
+                "action": "velocity",
+                "max_speed": float(math.ceil(max(speeds))),
+                "episode_seconds": float(math.ceil(1.5 * longest)),
+            }
+        )
+
+    def examples(self, flight: logs.FlightRecord) -> tuple[Numbers, Numbers]:
+        """Observations (m, k) and actions (m, 4) in rows between take-off and the last gate."""
+        assert flight.gates is not None
+        end = min(flight.gates[-1], len(self.gates))
+        is_flying = (flight.time >= flight.info["take_off"]) & (flight.gates < end)
+        rows = np.flatnonzero(is_flying)[::ROWS]
+        seed = {"course_seed": flight.info["seed"]}
+        envs = pg.make_vec(pg.Race, len(rows), **self.options, **seed)
+        envs.reset(seed=0)
+        envs.task.next[:] = flight.gates[rows]
+        parts = ("position", "velocity", "attitude", "body_rates")
+        envs.set_state({name: getattr(flight, name)[rows] for name in parts})
+        scale = np.array([self.options["max_speed"]] * 3 + [pg.Settings().max_rates[2]])
+        actions = np.clip(commanded(flight)[rows] / scale, -1.0, 1.0)
+        return envs.observe(), actions.astype(np.float32)
+
+
+def clone(observations: Numbers, actions: Numbers, steps: int, seed: int) -> Agent:
+    """A network trained to give the actions for the observations, by least squares."""
+    generator = torch.Generator().manual_seed(seed)
+    agent = Agent(observations.shape[1], actions.shape[1], Args(columns=COLUMNS), generator)
+    inputs, targets = torch.from_numpy(observations), torch.from_numpy(actions)
+    agent.learn_scale(inputs)
+    inputs = agent.normalise(inputs)
+    optimizer = torch.optim.Adam(agent.actor.parameters(), lr=2e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    total = 0.0
+    for step in range(1, steps + 1):
+        rows = torch.randint(len(inputs), (512,), generator=generator)
+        loss = (agent.mean_action(inputs[rows]) - targets[rows]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        total += loss.item()
+        if step % 500 == 0:
+            print(f"  step {step:5}: error {math.sqrt(total / 500):.4f} of full scale", flush=True)
+            total = 0.0
+    return agent
+
+
+def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file: Path) -> None:
+    """Draws the flights and those of the policy from above, and the gates that it passed."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(13, 5), width_ratios=(1, 1, 0.8))
+    paths = [each.position for each in flights]
+    own = [result.position[:, k] for k in range(min(20, result.position.shape[1]))]
+    gates = [g for g in arcade.find(flights[0].info["course"]).gates if g.name in task.gates]
+    for where, lines, title in ((axes[0], paths, "flights"), (axes[1], own, "policy")):
+        for line in lines:
+            where.plot(line[:, 0], line[:, 1], color="C0", linewidth=0.7, alpha=0.6)
+        for number, gate in enumerate(gates, 1):
+            w, _, _, z = gate.attitude
+            yaw = 2.0 * math.atan2(z, w)
+            side = 0.5 * gate.width * np.array([-math.sin(yaw), math.cos(yaw)])
+            ends = np.array([gate.position[:2] - side, gate.position[:2] + side])
+            where.plot(*ends.T, color="C3", linewidth=2.5)
+            where.annotate(str(number), ends[1], fontsize=8)
+        where.set(title=f"{len(lines)} {title}", xlabel="x / m", ylabel="y / m", aspect="equal")
+    passed = result.infos["gates"]
+    axes[2].hist(passed, np.arange(len(task.gates) + 2) - 0.5, rwidth=0.8)
+    axes[2].set(title=f"{len(passed)} flights of the policy", xlabel="gates passed")
+    figure.tight_layout()
+    figure.savefig(file, dpi=110)
+    print(f"plot {file}")
+
+
+def scripted(count: int, course: str, folder: Path | None) -> list[logs.FlightRecord]:
+    """Flights of the scripted pilot, written to a folder if there is one."""
+    print(f"no logs: a scripted pilot flies {course} {count} times")
+    flights = []
+    for seed in range(count):
+        flight = flown(arcade.find(course), seed)
+        flights.append(flight)
+        passed, of = len(flight.info["passed"]), flight.info["course_gates"]
+        seconds = flight.time[-1] - flight.info["take_off"]
+        print(f"  seed {seed}: {passed} of {of} gates, {flight.info['result']}, {seconds:.1f} s")
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            logs.write_record(folder / f"scripted_{seed:02}.csv", flight)
+    return flights
+
+
+def main() -> None:
+    """Reads or flies the flights, trains, evaluates, and writes the policy."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--flights", type=Path, help="folder of logs, .csv or .mcap; by default a script flies")
+    add("--course", default="alphapilot", help="of the scripted pilot (default: %(default)s)")
+    add("--count", type=int, default=10, help="flights to learn from (default: %(default)s)")
+    add("--record", type=Path, help="folder for the logs of the scripted pilot")
+    add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
+    add("--seed", type=int, default=0, help="of the training (default: %(default)s)")
+    add("--episodes", type=int, default=100, help="of the evaluation (default: %(default)s)")
+    add("--out", type=Path, default=Path("imitated.onnx"), help="policy (default: %(default)s)")
+    add("--plot", type=Path, help="an image of the flights")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+
+    if options.flights is None:
+        flights = scripted(options.count, options.course, options.record)
+    else:
+        flights = read_flights(options.flights)[: options.count]
+        print(f"{len(flights)} flights of {options.flights}")
+    task = Task.of(flights)
+    start = time.process_time()
+    observations, actions = map(np.concatenate, zip(*map(task.examples, flights), strict=True))
+    print(f"{len(observations):,} rows to learn from, {len(task.gates)} gates")
+    agent = clone(observations, actions, options.steps, options.seed)
+    seconds = round(time.process_time() - start, 1)
+
+    # gates at places that no flight has seen
+    course_seed = list(range(1000, 1000 + options.episodes))
+    training = {"method": "behaviour cloning", "flights": len(flights), "steps": options.steps}
+    description = policy.describe(
+        "race", {**task.options, "course_seed": course_seed}, {**training, "seconds": seconds}
+    )
+    policy.save(agent, options.out, description)
+    envs = description.make_vec(options.episodes, copy=False)
+    result = evaluate(policy.Policy.load(options.out), envs, options.seed)
+    print(f"{options.out}: trained in {seconds} s of processor time")
+    for name, value in measures(envs.task, result).items():
+        print(f"  {name:20} {value:8.2f}")
+    if options.plot is not None:
+        plot(flights, result, task, options.plot)
+
+
+if __name__ == "__main__":
+    main()
