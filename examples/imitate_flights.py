@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ import propwash.gym as pg
 import torch
 from numpy.typing import NDArray
 from propwash import arcade, logs, race
-from propwash.arcade import Course, Game, Snapshot, Sticks
+from propwash.arcade import MODES, Course, Game, Mode, Snapshot, StickMap, Sticks
 from propwash.gym import policy
 from propwash.gym.evaluation import Evaluation, evaluate, measures
 from propwash.gym.ppo import Agent, Args
@@ -50,15 +49,64 @@ def heading(attitude: Array) -> float:
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
+def level(vector: Array, attitude: Array) -> tuple[float, float]:
+    """The parts of a world vector forwards and to the left of a vehicle's heading."""
+    yaw = heading(attitude)
+    c, s = math.cos(yaw), math.sin(yaw)
+    return c * vector[0] + s * vector[1], c * vector[1] - s * vector[0]
+
+
+def rotated(attitude: Array) -> Array:
+    """The vehicle's up direction in the world frame."""
+    w, x, y, z = attitude
+    return np.array([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)])
+
+
+class Hands:
+    """The sticks of a mode for a velocity."""
+
+    def __init__(self, game: Game, mode: Mode) -> None:
+        self.mode = mode
+        self.weight = game.vehicle.weight
+        stick_map = StickMap(game.vehicle)
+        self.deflections = np.linspace(0.0, 1.0, 101)
+        self.thrusts = [stick_map.thrust(x) for x in self.deflections.tolist()]
+        self.rates = np.radians([stick_map.rates.of(Sticks(x))[0] for x in self.deflections])
+
+    def sticks(self, seen: Snapshot, velocity: Array, yaw_rate: float) -> Array:
+        """Roll, pitch, yaw and throttle, each from -1 to 1.
+
+        velocity: m/s, world frame. yaw_rate: rad/s, counter-clockwise.
+        """
+        forward, left = level(velocity, seen.attitude)
+        if self.mode == "assisted":
+            return np.array([-left, forward, -3.0 * yaw_rate, 2.0 * velocity[2]]) / 6.0
+        change = np.clip(1.5 * (velocity - seen.velocity), -5.0, 5.0)  # m/s^2
+        forward, left = level(change, seen.attitude)
+        tilt = np.arctan2([-left, forward], 9.81)  # to the right, forwards
+        up = rotated(seen.attitude)
+        thrust = self.weight * (1.0 + change[2] / 9.81) / max(up[2], 0.5)
+        throttle = 2.0 * np.interp(thrust, self.thrusts, self.deflections) - 1.0
+        yaw = self._for_rate(-yaw_rate)
+        if self.mode == "angle":
+            return np.array([*tilt / math.radians(55.0), yaw, throttle])
+        forward, left = level(up, seen.attitude)
+        roll, pitch = 5.0 * (tilt - np.arctan2([-left, forward], up[2]))
+        return np.array([self._for_rate(roll), self._for_rate(pitch), yaw, throttle])
+
+    def _for_rate(self, rate: float) -> float:
+        return float(np.copysign(np.interp(abs(rate), self.rates, self.deflections), rate))
+
+
 class ScriptedPilot:
-    """Moves the sticks of assisted mode to follow lines through the gates."""
+    """Moves the sticks to follow lines through the gates."""
 
     delay = 0.1  # s, between what it sees and its sticks
-    full = np.array([6.0, 6.0, 2.0, 3.0])  # m/s, rad/s at full deflection, assisted mode
     hurry = 0.5  # s, the distance to the point that it aims at, divided by the speed
 
-    def __init__(self, game: Game, seed: int) -> None:
+    def __init__(self, game: Game, seed: int, mode: Mode) -> None:
         self.rng = np.random.default_rng(seed)
+        self.hands = Hands(game, mode)
         self.speed = 4.0 * self.rng.uniform(0.85, 1.15)
         self.points = self._lines(game)
         steps = np.diff(self.points, axis=0)
@@ -76,7 +124,7 @@ class ScriptedPilot:
         """Corners (k, 3) of the lines: the route of `race`, straight at the gates."""
         gates = race.course_gates(game.scene)
         route = race.route(game.scene.start.position, gates)
-        centres, axes = route.axes(gates)
+        _, axes = route.axes(gates)
         points: list[Array] = []
         for k, point in enumerate(route.points(gates)[:-1]):
             forward, left, up = axes[route.gate[k]].T
@@ -96,37 +144,34 @@ class ScriptedPilot:
     def __call__(self, snapshot: Snapshot) -> Sticks:
         """Returns the sticks, 60 times a second."""
         self.seen.append(snapshot)
-        position, attitude = self.seen[0].position, self.seen[0].attitude
+        seen = self.seen[0]
         ahead = self.place + np.linspace(0.0, 2.0, 41)
-        distances = np.linalg.norm(self.at(ahead) - position, axis=1)
+        distances = np.linalg.norm(self.at(ahead) - seen.position, axis=1)
         self.place = float(ahead[np.argmin(distances)])
         braking = self.corner_speed + 0.9 * np.maximum(np.abs(self.along - self.place) - 0.5, 0.0)
         speed = min(self.speed, float(braking.min()))
-        aim = self.at(self.place + np.clip(self.hurry * speed, 0.8, 2.0)) - position
+        aim = self.at(self.place + np.clip(self.hurry * speed, 0.8, 2.0)) - seen.position
         velocity = speed * aim / np.linalg.norm(aim)
         velocity *= min(1.0, 2.8 / max(abs(velocity[2]), 1e-9))
-        yaw = heading(attitude)
-        turn = math.remainder(math.atan2(aim[1], aim[0]) - yaw, 2.0 * math.pi)
+        turn = math.remainder(math.atan2(aim[1], aim[0]) - heading(seen.attitude), 2.0 * math.pi)
         turn *= min(1.0, float(np.hypot(*aim[:2])))
-        forward = math.cos(yaw) * velocity[0] + math.sin(yaw) * velocity[1]
-        left = math.cos(yaw) * velocity[1] - math.sin(yaw) * velocity[0]
-        desired = np.array([-left, forward, -1.5 * turn, velocity[2]]) / self.full
-        # errors of the hand: 6 % of full deflection, correlated over 0.4 s
+        # errors of the hands: 6 % of full deflection, correlated over 0.4 s
         fraction = ROWS * arcade.TICK / 0.4
         self.error += -fraction * self.error
         self.error += 0.06 * math.sqrt(2.0 * fraction) * self.rng.normal(size=4)
-        roll, pitch, yaw_stick, climb = np.clip(desired + self.error, -1.0, 1.0).tolist()
-        return Sticks(roll, pitch, yaw_stick, 0.5 + 0.5 * climb)
+        sticks = self.hands.sticks(seen, velocity, 1.5 * turn) + self.error
+        roll, pitch, yaw, throttle = np.clip(sticks, -1.0, 1.0).tolist()
+        return Sticks(roll, pitch, yaw, 0.5 + 0.5 * throttle)
 
 
-def flown(course: Course, seed: int) -> logs.FlightRecord:
+def flown(course: Course, seed: int, mode: Mode) -> logs.FlightRecord:
     """A flight of the scripted pilot on a course with the gates of a seed."""
     game = Game(course, seed=seed)
-    pilot = ScriptedPilot(game, seed)
+    pilot = ScriptedPilot(game, seed, mode)
     while not game.has_ended:
         sticks = pilot(game.snapshot)
         for _ in range(ROWS):
-            game.tick(sticks, "assisted")
+            game.tick(sticks, mode)
     return game.record()
 
 
@@ -256,12 +301,12 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
     print(f"plot {file}")
 
 
-def scripted(count: int, course: str, folder: Path | None) -> list[logs.FlightRecord]:
+def scripted(count: int, course: str, mode: Mode, folder: Path | None) -> list[logs.FlightRecord]:
     """Flights of the scripted pilot, written to a folder if there is one."""
-    print(f"no logs: a scripted pilot flies {course} {count} times")
+    print(f"no logs: a scripted pilot flies {course} {count} times, {mode} mode")
     flights = []
     for seed in range(count):
-        flight = flown(arcade.find(course), seed)
+        flight = flown(arcade.find(course), seed, mode)
         flights.append(flight)
         passed, of = len(flight.info["passed"]), flight.info["course_gates"]
         seconds = flight.time[-1] - flight.info["take_off"]
@@ -278,6 +323,7 @@ def main() -> None:
     add = parser.add_argument
     add("--flights", type=Path, help="folder of logs, .csv or .mcap; by default a script flies")
     add("--course", default="alphapilot", help="of the scripted pilot (default: %(default)s)")
+    add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
     add("--count", type=int, default=10, help="flights to learn from (default: %(default)s)")
     add("--record", type=Path, help="folder for the logs of the scripted pilot")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
@@ -289,7 +335,7 @@ def main() -> None:
     torch.set_num_threads(1)
 
     if options.flights is None:
-        flights = scripted(options.count, options.course, options.record)
+        flights = scripted(options.count, options.course, options.mode, options.record)
     else:
         flights = read_flights(options.flights)[: options.count]
         print(f"{len(flights)} flights of {options.flights}")
