@@ -5,6 +5,7 @@ from __future__ import annotations
 from propwash.arcade._courses import Course, courses, find
 from propwash.arcade._game import TICK, Game
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
+from propwash.arcade._runner import Runner
 from propwash.arcade._sticks import StickMap, StickRates
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Game",
     "Mode",
     "Phase",
+    "Runner",
     "Snapshot",
     "StickMap",
     "StickRates",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import propwash
 from propwash import _checks, _rotation, race
+from propwash.arcade._courses import Course
 from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
 from propwash.arcade._sticks import StickMap, StickRates
@@ -36,17 +36,6 @@ _ROWS_BEFORE = 120
 """Rows of the log before take-off: 0.5 s."""
 _STANDING = 0.01
 """m, above the position at rest, up to which the vehicle stands."""
-
-
-class Course(Protocol):
-    """A course of the arcade."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    def scene(self, seed: int | None) -> Scene:
-        """The scene for a seed, with its gates in order."""
 
 
 class Game:
@@ -83,7 +72,12 @@ class Game:
         self._rule = Rule(self.scene, floor, self._start.position)
         self._recorder = FlightRecorder(self.vehicle)
         self._stopped = RotorSpeeds(np.zeros(self._uav.rotors))
+        self._noise = noise
         self.reset()
+
+    def of(self, course: Course, vehicle: str, seed: int) -> Game:
+        """A game on another course, with the same rates and noise."""
+        return Game(course, vehicle, seed=seed, rates=self._sticks.rates, noise=self._noise)
 
     def reset(self) -> None:
         """Returns to the ground, at time 0, with the motors stopped."""
@@ -157,14 +151,11 @@ class Game:
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
-            "result": result or self.phase,
+            "phase": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
-            "course_gates": len(self._rule.gates),
             "score": judged.score,
-            "rates": vars(self._sticks.rates),
-            "dt": DEFAULT_DT,
-            "propwash": propwash.__version__,
+            "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
         }
         return self._recorder.record(info)
 

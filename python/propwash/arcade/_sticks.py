@@ -128,7 +128,7 @@ class StickMap:
 
     def thrust(self, throttle: float) -> float:
         """N, at a throttle from 0 to 1."""
-        return self._max_thrust * throttle**self._exponent
+        return float(self._max_thrust * throttle**self._exponent)
 
     def command(
         self, sticks: Sticks, mode: Mode, state: MulticopterState, on_ground: bool = False

@@ -12,13 +12,11 @@ _FREQUENCY = 12.0  # Hz
 _LEG = 0.03  # m, below the rotors and the centre of mass
 
 
-def with_contact(
-    vehicle: VehicleParameters, height: float | None = None
-) -> VehicleParameters:
+def with_contact(vehicle: VehicleParameters, height: float | None = None) -> VehicleParameters:
     """A copy that can stand on the ground.
 
-    A vehicle without `contact` gets legs that end 3 cm below its rotors and its centre of mass, with
-    an oscillation of 12 Hz. height: m, of the ground, world frame; None: that of the vehicle.
+    A vehicle without `contact` gets legs that end 3 cm below its rotors and its centre of mass,
+    with an oscillation of 12 Hz. height: m, of the ground, world frame; None: that of the vehicle.
     """
     if not vehicle.contact.frequency:
         lowest = min(rotor.position[2] for rotor in vehicle.rotors)
