@@ -12,6 +12,7 @@ from propwash.autopilot._links import Link, TcpLink, UdpLink
 from propwash.autopilot._loop import Codec, Loop, Pilot, Statistics
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
 from propwash.autopilot._px4 import Home, Px4
+from propwash.autopilot._recording import Recording
 from propwash.autopilot._script import Check, ScriptedFlight
 from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.autopilot._simulation import Sample, Simulation, tilt
@@ -31,6 +32,7 @@ __all__ = [
     "Pilot",
     "Program",
     "Px4",
+    "Recording",
     "Sample",
     "ScriptedFlight",
     "SimulatedClock",

@@ -29,4 +29,4 @@ def run(options: argparse.Namespace) -> None:
         unanswered="wait",
         report=autopilot.report,
     )
-    autopilot.run_until(loop, options.duration)
+    autopilot.run_until(loop, options)

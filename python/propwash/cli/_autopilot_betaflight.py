@@ -180,10 +180,11 @@ def _run(
             return False
         return sample.time < end and (script is None or script(sample))
 
-    try:
-        loop.run(pilot)
-    finally:
-        _report(f"{loop.statistics}, refused: {loop.codec.refused}")
+    with autopilot.logged(loop, pilot, options) as logged:
+        try:
+            loop.run(logged)
+        finally:
+            _report(f"{loop.statistics}, refused: {loop.codec.refused}")
     return script
 
 

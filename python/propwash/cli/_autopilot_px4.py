@@ -60,4 +60,4 @@ def run(options: argparse.Namespace) -> None:
         unanswered="step",
         report=autopilot.report,
     )
-    autopilot.run_until(loop, options.duration)
+    autopilot.run_until(loop, options)

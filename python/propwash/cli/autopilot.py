@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from propwash import logs
 from propwash._bridge import Refused
-from propwash.autopilot import QUAD_X, Loop, Simulation
+from propwash.autopilot import QUAD_X, Loop, Pilot, Recording, Simulation
 from propwash.cli._shared import add_vehicle, check_range
 
 _PROGRAMS = ("betaflight", "px4", "ardupilot")
@@ -44,6 +48,13 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--duration", type=float, help="s, simulated, after which to stop (default: until Ctrl-C)"
     )
     parser.add_argument(
+        "--log",
+        type=Path,
+        metavar="FILE",
+        help="write the flight as a flight log, .csv or .mcap (docs/logs.md), and the vehicle as "
+        "FILE.toml",
+    )
+    parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
 
@@ -54,6 +65,8 @@ def make_simulation(
     """The simulation that the common options describe, for the motors of a program."""
     check_range("seed", options.seed, 0, 2**63 - 1)
     check_range("duration", options.duration, 0.0, 1e6)
+    if options.log is not None:
+        logs.check_record_file(options.log)
     return Simulation(
         options.vehicle,
         QUAD_X[program],
@@ -88,12 +101,33 @@ def reporting() -> Refused:
     return Refused(report)
 
 
-def run_until(loop: Loop, duration: float | None) -> None:
-    """Runs a loop for a simulated duration [s], or until Ctrl-C; prints the counts at the end."""
+def run_until(loop: Loop, options: argparse.Namespace) -> None:
+    """Runs a loop for the duration, or until Ctrl-C; prints the counts at the end."""
     report(f"waiting for the flight controller at port {loop.link.port}")
-    end = float("inf") if duration is None else duration
+    end = float("inf") if options.duration is None else options.duration
+    with logged(loop, lambda sample: sample.time < end, options) as pilot:
+        try:
+            loop.run(pilot)
+        finally:
+            loop.link.close()
+            report(f"{loop.statistics}; refused: {loop.codec.refused}")
+
+
+@contextmanager
+def logged(loop: Loop, pilot: Pilot, options: argparse.Namespace) -> Iterator[Pilot]:
+    """The pilot, which with `--log` also records the flight; at the end writes the log."""
+    if options.log is None:
+        yield pilot
+        return
+    recording = Recording(loop.simulation, pilot)
     try:
-        loop.run(lambda sample: sample.time < end)
+        yield recording
     finally:
-        loop.link.close()
-        report(f"{loop.statistics}; refused: {loop.codec.refused}")
+        record = recording.record(seed=options.seed)
+        if record is None:
+            report("no log: the vehicle was not simulated")
+        else:
+            file = logs.write_record(options.log, record)
+            vehicle = file.with_name(f"{file.name}.toml")
+            vehicle.write_text(loop.simulation.parameters.to_toml(), encoding="utf-8")
+            report(f"log: {file}; python -m propwash replay {file} --vehicle {vehicle}")

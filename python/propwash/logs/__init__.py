@@ -18,6 +18,7 @@ from propwash.logs._motors import check_order
 from propwash.logs._observer import can_observe, with_observed_motion
 from propwash.logs._readers import read_flight, read_log
 from propwash.logs._record import FlightRecord, FlightRecorder
+from propwash.logs._record_files import check_record_file, read_record, write_record
 from propwash.logs._rosbag import BLACKBIRD
 
 __all__ = [
@@ -31,9 +32,12 @@ __all__ = [
     "Layout",
     "can_observe",
     "check_order",
+    "check_record_file",
     "find_flight",
     "flight_folders",
     "read_flight",
     "read_log",
+    "read_record",
     "with_observed_motion",
+    "write_record",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from propwash import _files
 
 Array = NDArray[np.float64]
+
+COMMENT = "# propwash "
+"""Start of a file that has comments before the names of its columns."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class CsvTable:
     """Line number of each row in the file, from 1."""
     first_row: int = 1
     """Number of the first row in the file."""
+    comments: list[str] = field(default_factory=list)
+    """Lines before the names, if the first one starts with `# propwash`."""
 
     @classmethod
     def read(cls, path: Path) -> CsvTable:
@@ -34,6 +39,11 @@ class CsvTable:
         text = _files.read_text(path, "a CSV file", ValueError)
         cells: list[list[str]] = []
         lines: list[int] = []
+        comments: list[str] = []
+        while text.startswith("#" if comments else COMMENT):
+            comment, _, text = text.partition("\n")
+            comments.append(comment)
+        above = len(comments)
         with StringIO(text, newline="") as stream:
             reader = csv.reader(stream)
             try:
@@ -43,20 +53,20 @@ class CsvTable:
                         continue
                     if len(row) != len(names):
                         raise ValueError(
-                            f"{path}, line {reader.line_num}: expected {len(names)} columns, got "
-                            f"{len(row)}"
+                            f"{path}, line {above + reader.line_num}: expected {len(names)} "
+                            f"columns, got {len(row)}"
                         )
                     cells.append(row)
-                    lines.append(reader.line_num)
+                    lines.append(above + reader.line_num)
             except csv.Error as error:
                 raise ValueError(
-                    f"{path}, line {reader.line_num}: expected a CSV file, {error}"
+                    f"{path}, line {above + reader.line_num}: expected a CSV file, {error}"
                 ) from None
         if len(cells) < 2:
             raise ValueError(
                 f"{path}: expected a line of names and at least two rows, got {len(cells)}"
             )
-        return cls(path, names, cells, lines)
+        return cls(path, names, cells, lines, comments=comments)
 
     def require(self, names: Sequence[str], advice: str) -> None:
         """Raises ValueError, with the advice at its end, if a column is missing."""
@@ -70,8 +80,11 @@ class CsvTable:
             f"{', '.join(self.names) or 'none':.1000}. {advice}"
         )
 
-    def column(self, name: str) -> Array:
-        """Returns a column (K,). Raises ValueError, with line or row, for an invalid number."""
+    def column(self, name: str, *, gaps: bool = False) -> Array:
+        """Returns a column (K,). Raises ValueError, with line or row, for an invalid number.
+
+        gaps: Whether cells may be empty; they are NaN.
+        """
         if self.names.count(name) > 1:
             raise ValueError(
                 f"{self.path}: {self.names.count(name)} columns have the name {name!r:.100}; "
@@ -79,9 +92,12 @@ class CsvTable:
             )
         index = self.names.index(name)
         try:
+            if gaps:
+                return np.array([float(row[index] or "nan") for row in self.cells])
             values = np.array([float(row[index]) for row in self.cells])
         except ValueError:
-            number = next(k for k, row in enumerate(self.cells) if not _is_number(row[index]))
+            cells = [row[index] or "nan" * gaps for row in self.cells]
+            number = next(k for k, cell in enumerate(cells) if not _is_number(cell))
             raise ValueError(
                 f"{self.path}, line {self.lines[number]}: expected numbers, {name} has "
                 f"{self.cells[number][index]!r:.40}; remove the row, or cut the log there"

@@ -16,13 +16,13 @@ _STAMPS = (("timestamp",), ("header", "stamp"))
 _UNITS = {"sec": 1.0, "seconds": 1.0, "nsec": 1e-9, "nanosec": 1e-9, "nanos": 1e-9}
 
 
-def is_ros(path: Path) -> bool:
-    """Whether the header of the file names a profile of ROS, or is none of MCAP."""
+def profile_of(path: Path) -> str | None:
+    """The profile in the header of the file; None if it is none of MCAP."""
     with path.open("rb") as stream:
         start = stream.read(64)
     # magic number, code and length of the header, length of the profile, profile
     profile = start[21 : 21 + int.from_bytes(start[17:21], "little")]
-    return not start.startswith(b"\x89MCAP") or profile in (b"ros1", b"ros2")
+    return profile.decode("latin-1") if start.startswith(b"\x89MCAP") else None
 
 
 def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:

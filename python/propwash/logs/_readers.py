@@ -18,6 +18,7 @@ from propwash.logs._csv_table import CsvTable
 from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight
 from propwash.logs._layout import BETAFLIGHT_QUAD_X, Layout
 from propwash.logs._motors import Vehicle, in_rotor_order
+from propwash.logs._record_files import MCAP_PROFILE, is_record, read_flight_log
 
 _MOTION_CAPTURE = Columns(
     time="t",
@@ -87,8 +88,12 @@ def read_log(
     if suffix == ".ulg":
         flight, layout = _ulog.read(existing(file), columns, (start, stop))
         return flight if columns is not None else _ordered(flight, layout, vehicle)
-    if suffix == ".mcap" and not _files.is_folder(file) and not _mcap.is_ros(existing(file)):
-        return _mcap.read(file, columns, (start, stop))
+    if suffix == ".mcap" and not _files.is_folder(file):
+        profile = _mcap.profile_of(existing(file))
+        if profile == MCAP_PROFILE and columns is None:
+            return read_flight_log(file, (start, stop))
+        if profile not in (None, "ros1", "ros2"):
+            return _mcap.read(file, columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
         return _rosbag.read(existing(file), columns, (start, stop))
     if is_event_log(file):
@@ -116,6 +121,8 @@ def _read_csv(
     vehicle: Vehicle | None,
 ) -> Flight:
     table = CsvTable.read(flights.find_flight(path))
+    if columns is None and is_record(table):
+        return read_flight_log(table, piece)
     advice = "Name others in the mapping"
     is_blackbox = columns is None and _blackbox.is_blackbox(table)
     if is_blackbox:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,7 +40,9 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "gates": (),
 }
 """Parts of the quantities in a row: none for a number, None for one for each rotor."""
-OPTIONAL = ("voltage", "sticks", "gates", *(name for name in PARTS if name.startswith("command_")))
+COMMANDS = tuple(name for name in PARTS if name.startswith("command_"))
+"""Parts of commands, NaN in rows with another command."""
+OPTIONAL = ("voltage", "sticks", "gates", *COMMANDS)
 """Quantities that a flight may lack."""
 
 
@@ -63,8 +66,8 @@ class FlightRecord:
     rotor_speeds: Array
     """(K, N) rad/s."""
     duty: Array
-    """(K, N) rotor speed commands as duty cycles from 0 to 1 at the nominal voltage, by the motor
-    map of the vehicle; the mean over the interval that ends at the row."""
+    """(K, N) duty cycles from 0 to 1 that command the motors to their speeds, by the motor map, the
+    delay and the voltage of the vehicle; the mean over the interval that ends at the row."""
     specific_force: Array
     """(K, 3) m/s^2, body frame, reading of the accelerometer."""
     angular_rate: Array
@@ -86,10 +89,11 @@ class FlightRecord:
     """(K,) rad/s, of an AttitudeThrust or VelocityCommand."""
     command_velocity: Array | None = None
     """(K, 3) m/s, world frame, of a VelocityCommand."""
-    gates: Array | None = None
+    gates: NDArray[np.int64] | None = None
     """(K,) number of gates passed in order."""
     info: Mapping[str, Any] = field(default_factory=dict)
-    """What is known of the flight, as values of JSON: vehicle, course, seed, … (docs/logs.md)."""
+    """What is known of the flight, by identifiers; values of JSON: vehicle, course, seed, …
+    (docs/logs.md)."""
 
     def __post_init__(self) -> None:
         rows = np.shape(self.time)[0] if np.ndim(self.time) == 1 else 0
@@ -110,6 +114,9 @@ class FlightRecord:
             object.__setattr__(self, "mode", mode)
         if np.any(np.diff(self.time) <= 0.0):
             raise ValueError("time: expected times [s] that increase")
+        if self.gates is not None:
+            object.__setattr__(self, "gates", self.gates.astype(np.int64))
+        object.__setattr__(self, "info", _json_values(self.info))
 
     @staticmethod
     def _checked(name: str, value: object, shape: tuple[int, ...]) -> Array:
@@ -117,8 +124,9 @@ class FlightRecord:
         if values.shape != shape:
             raise ValueError(f"{name}: expected shape {shape}, got {values.shape}")
         is_finite = np.isfinite(values)
-        if name.startswith("command_"):
-            is_finite |= np.isnan(values)
+        if name in COMMANDS:
+            missing = np.isnan(values.reshape(len(values), -1)).all(axis=1)
+            is_finite[missing] = True
         if not np.all(is_finite):
             row = int(np.argwhere(~is_finite)[0, 0])
             raise ValueError(f"{name}: expected finite numbers, row {row} has {values[row]}")
@@ -133,14 +141,35 @@ class FlightRecord:
         return int(self.duty.shape[1])
 
 
-def duty_of(vehicle: VehicleParameters, speeds: Array) -> Array:
-    """Duty cycles of rotor speed commands [rad/s], (…, N); the inverse of the motor's map.
+def _json_values(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The information as it is read from a file."""
+    for key in info:
+        if not (isinstance(key, str) and key.isidentifier()):
+            raise ValueError(f"info: expected keys that are identifiers, got {shown(key)}")
+    try:
+        return dict(json.loads(json.dumps(dict(info), allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"info: expected values of JSON, {error}") from None
 
-    Below the lowest duty cycle of the map (a motor that is off) they are 0.
+
+def duty_of(
+    vehicle: VehicleParameters, time: Array, speeds: Array, voltage: Array | None = None
+) -> Array:
+    """Duty cycles (K, N) that command motors to rotor speeds; the inverse of the motor's map.
+
+    time: (K,) s. speeds: (K, N) rad/s, commands of the motors after delay and battery. voltage:
+    (K,) V, if the vehicle has a nominal one.
+
+    The command of a row acts after the delay of the vehicle; those of the last rows are unknown and
+    equal the last known one. Below the lowest duty cycle of the map (a motor that is off) it is 0.
     """
-    offset = vehicle.motor.speed_offset
     fraction = speeds / np.array(vehicle.motor_values("speed_max"))
-    return np.asarray(np.clip((fraction - offset) / (1.0 - offset), 0.0, 1.0))
+    if voltage is not None:
+        fraction = fraction * (vehicle.battery.nominal_voltage / voltage)[:, np.newaxis]
+    offset = vehicle.motor.speed_offset
+    duty = np.clip((fraction - offset) / (1.0 - offset), 0.0, 1.0)
+    acts = time + vehicle.motor.command_delay
+    return np.stack([np.interp(acts, time, column) for column in duty.T], axis=-1)
 
 
 class State(Protocol):
@@ -242,7 +271,7 @@ class FlightRecorder:
             self._speeds / max(self._steps, 1),
             reading.specific_force,
             reading.angular_rate,
-            (voltage,),
+            (voltage if self._has_voltage else np.nan,),
             (np.nan,) * 4 if sticks is None else sticks,
             *_command_parts(command),
             (np.nan if gates is None else gates,),
@@ -263,17 +292,15 @@ class FlightRecorder:
 
         Raises ValueError without rows.
         """
+        if not len(self):
+            raise ValueError("record: expected at least one row; call row() first")
         table = np.array(self._table).reshape(-1, self._width)
         parts: dict[str, Any] = {}
         for name, columns in self._columns.items():
             values = table[:, columns].copy()
-            if name == "duty":
-                values = duty_of(self._vehicle, values)
-            if name == "voltage" and not self._has_voltage:
-                continue
-            if name in OPTIONAL and np.all(np.isnan(values)):
-                continue
-            parts[name] = values[:, 0] if PARTS[name] == () else values
+            if name not in OPTIONAL or not np.all(np.isnan(values)):
+                parts[name] = values[:, 0] if PARTS[name] == () else values
+        parts["duty"] = duty_of(self._vehicle, parts["time"], parts["duty"], parts.get("voltage"))
         if any(self._modes):
             parts["mode"] = np.array(self._modes)
         return FlightRecord(**parts, info=dict(info or {}))
