@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from propwash.arcade._courses import Course, courses, find
+from propwash.arcade._board import Board, Entry
+from propwash.arcade._courses import Course, courses
+from propwash.arcade._courses import find as find_course
 from propwash.arcade._game import TICK, Game
+from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind, ghost
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
 from propwash.arcade._runner import Runner
 from propwash.arcade._sticks import StickMap, StickRates
 
 __all__ = [
+    "GHOSTS",
     "MODES",
     "TICK",
+    "Board",
     "Course",
+    "Entry",
     "Game",
+    "Ghost",
+    "GhostKind",
     "Mode",
     "Phase",
     "Runner",
@@ -21,5 +29,6 @@ __all__ = [
     "StickRates",
     "Sticks",
     "courses",
-    "find",
+    "find_course",
+    "ghost",
 ]

@@ -12,9 +12,8 @@ from propwash.race import course_gates
 from propwash.world import Gate, Scene
 
 _FOLDER = Path(__file__).parent / "courses"
-_ALPHAPILOT = "alphapilot"
 _TITLES = {
-    _ALPHAPILOT: "AlphaPilot: the 240 m of the challenge",
+    "alphapilot": "AlphaPilot: the 240 m of the challenge",
     "slalom": "Slalom: round the ends of the racks",
     "hairpins": "Hairpins: under the lowest boards, from aisle to aisle",
     "shelves": "Shelves: under and over a rack in turns",
@@ -34,7 +33,7 @@ class Course:
     title: str
     """One line."""
     file: str
-    """Name of a shipped scene, or the path of a scene file."""
+    """Path of the scene file."""
 
     def scene(self, seed: int | None) -> Scene:
         """The scene for a seed; None: the gates at their nominal poses."""
@@ -55,19 +54,20 @@ def find(course: str | PathLike[str]) -> Course:
     """A shipped course by name, or the course of a scene file.
 
     Raises ParameterError for an unknown name or an invalid file, and ValueError for a scene without
-    gates.
+    gates or start.
     """
-    if course in _TITLES:
-        return _shipped(str(course))
     file = _files.find_shipped("course", _FOLDER, course)
+    if file.parent == _FOLDER:
+        return _shipped(file.stem)
     scene = Scene.load(file)
     try:
         course_gates(scene)
+        if scene.start is None:
+            raise ValueError("start: expected a [start] of the scene or its base")
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
     return Course(scene.name, scene.name, str(file))
 
 
 def _shipped(name: str) -> Course:
-    file = name if name == _ALPHAPILOT else str(_FOLDER / f"{name}.toml")
-    return Course(name, _TITLES[name], file)
+    return Course(name, _TITLES[name], str(_FOLDER / f"{name}.toml"))

@@ -15,7 +15,7 @@ from propwash.cli._shared import add_vehicle, progress, saved
 
 _COMMANDS = (
     "race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "ros", "lcm",
-    "autopilot",
+    "autopilot", "arcade",
 )  # fmt: skip
 
 

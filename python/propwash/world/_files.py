@@ -111,8 +111,7 @@ def _base(scene: str, folder: Path) -> Path:
 
 
 def _joined(base: SceneFile, scene: SceneFile) -> SceneFile:
-    """The scene with the contents of its base before its own; its start replaces that of the base.
-    """
+    """The scene with the contents of its base before its own; its start takes precedence."""
     return SceneFile(
         scene.name,
         base.items + scene.items,

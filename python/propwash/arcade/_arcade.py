@@ -1,0 +1,200 @@
+"""The arcade: what the pilot commands, and what the pages show."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import propwash
+from propwash.arcade import _messages as messages
+from propwash.arcade._game import Course, Game
+from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind
+from propwash.arcade._images import Scenery, Stage
+from propwash.arcade._interface import MODES, Mode, Sticks
+from propwash.arcade._pages import Page
+from propwash.arcade._runner import Runner
+from propwash.vehicle import files as vehicles
+
+GhostMaker = Callable[[GhostKind, Game], Ghost | None]
+"""Returns a ghost of this kind on the course of a game, or None; may take seconds."""
+
+
+class TitledCourse(Course, Protocol):
+    """A course with a title."""
+
+    @property
+    def title(self) -> str:
+        """One line."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """What the pilot can choose."""
+
+    courses: Mapping[str, TitledCourse]
+    vehicles: Mapping[str, str]
+    """By name: a name or a TOML file."""
+
+    @classmethod
+    def of(cls, courses: Mapping[str, TitledCourse], game: Game, vehicle: str) -> Library:
+        """The courses, and the shipped vehicles, with those of a game."""
+        every = {name: name for name in vehicles.names()} | {game.vehicle.name: vehicle}
+        return cls({**courses}, every)
+
+
+class Arcade:
+    """Passes commands to the runner; knows the scene, the ghosts and the leader board.
+
+    board: returns the leader board of a course and seed. make_ghost: called in a thread of its own.
+    tell: sends a message to all pages; any thread may call it. size: px, of the images.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        library: Library,
+        *,
+        size: tuple[int, int],
+        board: Callable[[str, int], messages.BoardMessage],
+        make_ghost: GhostMaker,
+        tell: Callable[[messages.ToPage], None],
+    ) -> None:
+        self._runner, self._library, self._size = runner, library, size
+        self._board, self._make_ghost = board, make_ghost
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._workers = ThreadPoolExecutor(1, "arcade selections")
+        self._view: messages.ViewName = "chase"
+        self._ghosts: tuple[GhostKind, ...] = ()
+        self._stage = Stage(runner.game)
+        self._announced = self._stage
+
+    @property
+    def scenery(self) -> Scenery:
+        """What the next image shows. Any thread may ask."""
+        runner, game = self._runner, self._runner.game
+        with self._lock:
+            if self._stage.game is not game:
+                self._stage = Stage(game)
+            stage = self._stage
+        return Scenery(stage, game.snapshot, self._view, runner.scale, runner.paused)
+
+    @property
+    def flying(self) -> bool:
+        """Whether a flight is in the air."""
+        return self._runner.snapshot.phase == "flying"
+
+    def set_input(self, sticks: Sticks, mode: Mode, number: int) -> None:
+        """Sets the sticks."""
+        self._runner.set_input(sticks, mode, number)
+
+    def reset(self) -> None:
+        """Starts a new flight."""
+        self._runner.reset()
+
+    def pause(self, paused: bool) -> None:
+        """Stops the clock, or continues."""
+        self._runner.pause(paused)
+
+    def set_scale(self, scale: float) -> None:
+        """Sets simulated seconds per second."""
+        self._runner.set_scale(scale)
+
+    def set_view(self, view: messages.ViewName) -> None:
+        """Selects the camera."""
+        self._view = view
+
+    def select(self, message: messages.Select) -> None:
+        """Starts a new flight. Raises ValueError for unknown names."""
+        course = _known("course", message.course, self._library.courses)
+        vehicle = _known("vehicle", message.vehicle, self._library.vehicles)
+        self._ghosts = tuple(dict.fromkeys(message.ghosts))
+        selecting = self._workers.submit(self._runner.select, course, vehicle, message.seed)
+        selecting.add_done_callback(self._report)
+
+    def poll(self) -> None:
+        """Announces a new game or new ghosts. The server calls it several times a second."""
+        stage = self.scenery.stage
+        if stage is self._announced:
+            return
+        if stage.game is not self._announced.game and self._ghosts:
+            adding = self._workers.submit(self._add_ghosts, stage.game, self._ghosts)
+            adding.add_done_callback(self._report)
+        self._announced = stage
+        self._tell(self._course())
+        self._tell(self._newest_board())
+
+    def greeting(self, page: Page) -> list[str]:
+        """The texts for a new page."""
+        courses = self._library.courses.values()
+        hello = messages.Hello(
+            role=page.role,
+            courses=[{"name": course.name, "title": course.title} for course in courses],
+            vehicles=list(self._library.vehicles),
+            modes=list(MODES),
+            views=list(messages.VIEWS),
+            ghosts=list(GHOSTS),
+            size=self._size,
+            version=propwash.__version__,
+        )
+        return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
+
+    def close(self) -> None:
+        """Ends the thread of selections."""
+        self._workers.shutdown(cancel_futures=True)
+
+    def _newest_board(self) -> messages.BoardMessage:
+        game = self._announced.game
+        return self._board(game.course.name, game.seed)
+
+    def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
+        """Shows each ghost when it is made."""
+        for kind in kinds:
+            ghost = self._make_ghost(kind, game)
+            if ghost is None:
+                name = f"{game.course.name} with seed {game.seed}"
+                self._tell(messages.Notice(f"no ghost {kind!r} on {name}"))
+                continue
+            with self._lock:
+                if self._stage.game is not game:
+                    return
+                self._stage = Stage(game, (*self._stage.ghosts, ghost))
+
+    def _report(self, done: Future[Any]) -> None:
+        error = None if done.cancelled() else done.exception()
+        if error is not None:
+            self._tell(messages.Notice(f"{error}"[:500]))
+
+    def _course(self) -> messages.CourseMessage:
+        stage, game = self._announced, self._announced.game
+        known = self._library.courses.get(game.course.name)
+        start = game.scene.start
+        assert start is not None  # a game needs one
+        gates: list[dict[str, Any]] = [
+            {
+                "name": gate.name,
+                "position": list(gate.position),
+                "attitude": list(gate.attitude),
+                "width": gate.width,
+                "height": gate.height,
+            }
+            for gate in game.scene.gates
+        ]
+        return messages.CourseMessage(
+            name=game.course.name,
+            title=game.course.name if known is None else known.title,
+            seed=game.seed,
+            vehicle=game.vehicle.name,
+            ghosts=[ghost.name for ghost in stage.ghosts],
+            start=(*start.position, start.yaw),
+            gates=gates,
+        )
+
+
+def _known(what: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name not in known:
+        raise ValueError(f"{what} = {name!r}: expected one of {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,179 @@
+"""Ghosts: former flights, the built-in pilot or a policy, which fly a course beside the pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from propwash import race
+from propwash.arcade._courses import Course
+from propwash.arcade._interface import Array
+
+if TYPE_CHECKING:
+    from propwash.arcade._board import Board
+    from propwash.logs import FlightRecord
+
+GhostKind = Literal["best", "pilot", "policy"]
+GHOSTS: tuple[GhostKind, ...] = get_args(GhostKind)
+"""The best flight of the leader board; the plan of `race.fly`; the trained policy `race`."""
+
+_AFTER = 0.5
+"""s, shown before take-off and after the last gate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ghost:
+    """The recorded motion of a vehicle on a course; race time 0 is its take-off."""
+
+    name: str
+    time: Array
+    """(K,) s, race time, increasing."""
+    position: Array
+    """(K, 3) m, world frame."""
+    attitude: Array
+    """(K, 4) unit quaternions, scalar first, body to world."""
+    gate_times: tuple[float, ...]
+    """s, race times of the gates passed, in order."""
+
+    def at(self, race_time: float) -> tuple[Array, Array] | None:
+        """Position (3,) and attitude (4,): the first ones before the first row, None after the last.
+
+        Linear in position between the rows, and in the components of the attitude.
+        """
+        if race_time > self.time[-1]:
+            return None
+        after = int(np.searchsorted(self.time, race_time, side="right"))
+        if after == 0:
+            return self.position[0], self.attitude[0]
+        after = min(after, len(self.time) - 1)
+        before = max(after - 1, 0)
+        span = self.time[after] - self.time[before]
+        fraction = (race_time - self.time[before]) / span if span > 0.0 else 0.0
+        a, b = self.attitude[before], self.attitude[after]
+        if a @ b < 0.0:
+            b = -b  # the same attitude, on the shorter way
+        attitude = (1.0 - fraction) * a + fraction * b
+        position = self.position[before] + fraction * (self.position[after] - self.position[before])
+        return position, attitude / np.linalg.norm(attitude)
+
+    def passed(self, gates: int) -> float | None:
+        """Race time [s] at which it passed this many gates; None: it did not."""
+        return self.gate_times[gates - 1] if 1 <= gates <= len(self.gate_times) else None
+
+
+def ghost(kind: GhostKind, course: Course, seed: int, vehicle: str, board: Board) -> Ghost | None:
+    """The ghost of a kind for a course and seed.
+
+    None if the leader board has no flight, and for the policy on another course than AlphaPilot,
+    which it was trained for. Takes up to some seconds. Raises ImportError without a package that it needs, and ValueError for
+    the log of a flight that cannot be read.
+    """
+    if kind == "pilot":
+        return of_pilot(course, seed, vehicle)
+    if kind == "policy":
+        return of_policy(course, seed) if course.name == "alphapilot" else None
+    for entry in board.best(course.name, seed, 1):
+        return of_log(board.folder / entry.log, f"{entry.name}, {entry.race_time:.2f} s")
+    return None
+
+
+def of_pilot(course: Course, seed: int, vehicle: str) -> Ghost:
+    """The built-in pilot, `race.fly`, from hover at the start. Requires scipy."""
+    result = race.fly(seed, vehicle, scene=course.scene(seed))
+    return of_result(result, "built-in pilot")
+
+
+def of_policy(course: Course, seed: int, policy: str | PathLike[str] = "race") -> Ghost:
+    """A policy for the task `race`, from hover at the start. Requires onnxruntime and gymnasium."""
+    try:
+        from propwash.gym.evaluation import evaluate
+        from propwash.gym.policy import Policy
+    except ImportError as error:
+        raise ImportError('the ghost of a policy needs: pip install "propwash[gym]"') from error
+
+    scene = course.scene(seed)
+    loaded = Policy.load(policy)
+    envs = loaded.make_vec(1, course=scene, course_seed=None, spread=0.0)
+    flown = evaluate(loaded, envs, seed)
+    rows = race.Flight(
+        np.asarray(flown.time, dtype=np.float64),
+        *(
+            np.asarray(part[:, 0], dtype=np.float64)
+            for part in (flown.position, flown.attitude, flown.velocity)
+        ),
+    )
+    return of_result(race.judge(scene, rows), f"policy {policy}")
+
+
+def of_result(result: race.Result, name: str) -> Ghost:
+    """The ghost of a race, until shortly after its last gate or until its collision."""
+    return _cut(
+        name,
+        result.flight.time - result.flight.time[0],
+        result.flight.position,
+        result.flight.attitude,
+        [passage.time - result.flight.time[0] for passage in result.passages],
+        result.collision.time - result.flight.time[0] if result.collision is not None else None,
+        is_finished=result.finished,
+    )
+
+
+def of_log(file: str | PathLike[str], name: str) -> Ghost:
+    """The ghost of a flight log. Raises ValueError, which names the file."""
+    from propwash.logs import read_record
+
+    record = read_record(file)
+    try:
+        return of_record(record, name)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def of_record(record: FlightRecord, name: str) -> Ghost:
+    """The ghost of a recorded flight. Raises ValueError without the time of its take-off."""
+    take_off = record.info.get("take_off")
+    if isinstance(take_off, bool) or not isinstance(take_off, int | float):
+        raise ValueError(f"take_off: expected the time of the take-off [s], got {take_off!r:.100}")
+    return _cut(
+        name,
+        record.time - take_off,
+        record.position,
+        record.attitude,
+        _gate_times(record.info.get("passed", [])),
+        is_finished=record.info.get("phase") == "finished",
+    )
+
+
+def _gate_times(passed: Any) -> list[float]:
+    try:
+        times = [float(time) for _, time in passed]
+    except (TypeError, ValueError):
+        times = [np.nan]
+    if not np.isfinite(times).all() or np.any(np.diff(times) < 0.0):
+        raise ValueError(
+            f"passed: expected pairs of a gate and its race time, ascending, got {passed!r:.100}"
+        )
+    return times
+
+
+def _cut(
+    name: str,
+    time: Array,
+    position: Array,
+    attitude: Array,
+    gate_times: Sequence[float],
+    end: float | None = None,
+    *,
+    is_finished: bool,
+) -> Ghost:
+    """The rows from shortly before take-off to the end of the race."""
+    if is_finished and gate_times:
+        end = gate_times[-1] + _AFTER
+    kept = (time >= -_AFTER) & (time <= (np.inf if end is None else end))
+    if not kept.any():
+        raise ValueError("time: expected rows of the flight after its take-off")
+    return Ghost(name, time[kept], position[kept], attitude[kept], tuple(gate_times))

@@ -1,0 +1,182 @@
+"""Makes the images of the newest snapshot: Images is the thread around Artist."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.arcade._game import Game
+from propwash.arcade._ghosts import Ghost
+from propwash.arcade._interface import Array, Snapshot
+from propwash.arcade._messages import Hud, ViewName, pack_image
+from propwash.arcade._view import View
+
+JPEG_QUALITY = 80
+_MIN_PERIOD, _IDLE_PERIOD = 1.0 / 60.0, 0.1
+"""s, between images; of a snapshot that did not change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What does not change during a flight: scene, course and ghosts."""
+
+    game: Game
+    ghosts: tuple[Ghost, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Scenery:
+    """What an image shows."""
+
+    stage: Stage
+    snapshot: Snapshot
+    view: ViewName = "chase"
+    scale: float = 1.0
+    paused: bool = False
+
+
+class Artist:
+    """Draws messages with image and numbers.
+
+    size: px, width and height. threads: of the renderer.
+    """
+
+    def __init__(self, size: tuple[int, int] = (640, 360), threads: int = 1) -> None:
+        self._size, self._threads = size, threads
+        self._view: View | None = None
+        self._jpeg = jpeg_encoder()
+
+    def draw(self, frame: int, scenery: Scenery) -> bytes:
+        """The message of an image."""
+        stage, snapshot = scenery.stage, scenery.snapshot
+        if self._view is None or stage.game.scene is not self._view.scene:
+            self._view = View(stage.game.scene, self._size, self._threads)
+        view = self._view
+        poses = [ghost.at(snapshot.race_time) for ghost in stage.ghosts]
+        rgb = view.render(snapshot, [pose for pose in poses if pose is not None], scenery.view)
+        return pack_image(hud_of(frame, scenery, view), self._jpeg(rgb))
+
+
+def hud_of(frame: int, scenery: Scenery, view: View) -> Hud:
+    """The numbers of an image that the view has just drawn."""
+    stage, snapshot = scenery.stage, scenery.snapshot
+    gates, count = stage.game.scene.gates, len(snapshot.passed)
+    following = gates[count].name if count < len(gates) else None
+    sticks = snapshot.sticks
+    return Hud(
+        frame=frame,
+        input=snapshot.number,
+        time=snapshot.time,
+        race_time=snapshot.race_time,
+        phase=snapshot.phase,
+        passed=list(snapshot.passed),
+        next=following,
+        gates=len(gates),
+        speed=float(np.linalg.norm(snapshot.velocity)),
+        height=float(snapshot.position[2]),
+        mode=snapshot.mode,
+        sticks=(sticks.roll, sticks.pitch, sticks.yaw, sticks.throttle),
+        scale=scenery.scale,
+        paused=scenery.paused,
+        collision=snapshot.collision,
+        position=_three(snapshot.position),
+        velocity=_three(snapshot.velocity),
+        attitude=tuple(float(c) for c in snapshot.attitude),  # type: ignore[arg-type]
+        target=view.target(following),
+        outline=view.outline(following),
+        ghosts=[(ghost.name, _difference(ghost, snapshot)) for ghost in stage.ghosts],
+    )
+
+
+def _difference(ghost: Ghost, snapshot: Snapshot) -> float | None:
+    if not snapshot.passed:
+        return None
+    its = ghost.passed(len(snapshot.passed))
+    return None if its is None else snapshot.passed[-1][1] - its
+
+
+def _three(vector: Array) -> tuple[float, float, float]:
+    x, y, z = (float(c) for c in vector)
+    return x, y, z
+
+
+def jpeg_encoder() -> Callable[[NDArray[np.uint8]], bytes]:
+    """A function that encodes an RGB image. Raises ImportError that names the extra."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError('the arcade needs Pillow: pip install "propwash[arcade]"') from error
+
+    def encode(rgb: NDArray[np.uint8]) -> bytes:
+        buffer = io.BytesIO()
+        Image.fromarray(rgb).save(buffer, "jpeg", quality=JPEG_QUALITY)
+        return buffer.getvalue()
+
+    return encode
+
+
+class Images:
+    """The thread that draws when a page can show an image.
+
+    scenery: returns what to draw. publish: called with number and message of each image, in this
+    thread. failed: called with an error, which ends the thread.
+    """
+
+    def __init__(
+        self,
+        artist: Artist,
+        scenery: Callable[[], Scenery],
+        publish: Callable[[int, bytes], Any],
+        failed: Callable[[BaseException], Any],
+    ) -> None:
+        self._artist, self._scenery, self._publish = artist, scenery, publish
+        self._failed = failed
+        self._wanted, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="arcade images", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def request(self) -> None:
+        """Wants another image."""
+        self._wanted.set()
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        self._ended.set()
+        self._wanted.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._loop()
+        except BaseException as error:  # reported in the thread of the server
+            self._failed(error)
+
+    def _loop(self) -> None:
+        frame, last = 0, None
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._ended.is_set():
+                return
+            started = time.monotonic()
+            scenery = self._scenery()
+            frame += 1
+            self._publish(frame, self._artist.draw(frame, scenery))
+            is_still = last is not None and _same(last, scenery)
+            last = scenery
+            period = _IDLE_PERIOD if is_still else _MIN_PERIOD
+            self._ended.wait(max(0.0, started + period - time.monotonic()))
+
+
+def _same(a: Scenery, b: Scenery) -> bool:
+    return a.snapshot is b.snapshot and a.stage is b.stage and a.view == b.view

@@ -1,0 +1,93 @@
+"""Ghosts: poses between rows, and where they come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from propwash import arcade, race
+from propwash.arcade import Board, Entry, Ghost
+from propwash.arcade import _ghosts as ghosts
+
+COURSES = arcade.courses()
+
+
+def turning(rate: float = 2.0, period: float = 0.01) -> Ghost:
+    """A vehicle that turns about z and moves along x, both at constant rates."""
+    time = np.arange(-50, 301) * period
+    half = 0.5 * rate * time
+    attitude = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=1)
+    attitude[::2] *= -1.0  # the same attitudes
+    position = np.stack([3.0 * time, 0 * time, 1 + 0 * time], axis=1)
+    return Ghost("turning", time, position, attitude, (0.5, 1.25))
+
+
+def test_poses_between_rows_are_on_the_way() -> None:
+    ghost = turning()
+    for race_time in np.random.default_rng(1).uniform(-0.5, 3.0, 200):
+        pose = ghost.at(float(race_time))
+        assert pose is not None
+        position, attitude = pose
+        np.testing.assert_allclose(position, [3.0 * race_time, 0.0, 1.0], atol=1e-12)
+        exact = np.array([np.cos(race_time), 0.0, 0.0, np.sin(race_time)])
+        assert np.linalg.norm(attitude) == pytest.approx(1.0)
+        assert abs(attitude @ exact) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_rows_are_met_exactly_and_the_ghost_is_absent_after_its_last_row() -> None:
+    ghost = turning()
+    for k in (0, 17, len(ghost.time) - 1):
+        pose = ghost.at(float(ghost.time[k]))
+        assert pose is not None
+        np.testing.assert_allclose(pose[0], ghost.position[k], atol=1e-12)
+    first = ghost.at(-100.0)
+    assert first is not None
+    assert np.array_equal(first[0], ghost.position[0])
+    assert ghost.at(float(ghost.time[-1]) + 1e-9) is None
+
+
+def test_times_of_gates() -> None:
+    ghost = turning()
+    assert [ghost.passed(gates) for gates in (0, 1, 2, 3)] == [None, 0.5, 1.25, None]
+
+
+def test_the_built_in_pilot_is_at_each_gate_at_its_time() -> None:
+    course = COURSES["slalom"]
+    ghost = ghosts.of_pilot(course, 5, "flightgoggles")
+    gates = course.scene(5).gates
+    assert len(ghost.gate_times) == len(gates)
+    for k, gate in enumerate(gates, 1):
+        passed = ghost.passed(k)
+        assert passed is not None
+        pose = ghost.at(passed)
+        assert pose is not None
+        forward = np.array([np.cos(gate.yaw), np.sin(gate.yaw), 0.0])
+        assert abs((pose[0] - gate.position) @ forward) < 1e-3
+    assert ghost.time[-1] == pytest.approx(ghost.gate_times[-1] + 0.5, abs=race.PERIOD)
+
+
+def test_a_ghost_that_collides_ends_there() -> None:
+    scene = COURSES["slalom"].scene(0)
+    time = np.linspace(0.0, 10.0, 1001)
+    position = np.array([0.0, 0.0, 2.0]) + np.outer(4.0 * time, [0.0, 1.0, 0.0])
+    level = np.tile([1.0, 0.0, 0.0, 0.0], (len(time), 1))
+    result = race.judge(scene, race.Flight(time, position, level, 0.0 * position))
+    assert result.collision is not None
+    ghost = ghosts.of_result(result, "straight on")
+    assert ghost.time[-1] == pytest.approx(result.collision.time, abs=0.02)
+    assert ghost.passed(1) is None
+
+
+def test_the_policy_flies_the_course_it_was_trained_for(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    board = Board(tmp_path)
+    ghost = arcade.ghost("policy", COURSES["alphapilot"], 0, "flightgoggles", board)
+    assert ghost is not None
+    assert len(ghost.gate_times) == 11
+    assert arcade.ghost("policy", COURSES["slalom"], 0, "flightgoggles", board) is None
+
+
+def test_without_a_flight_on_the_board_there_is_no_best_one(tmp_path: Path) -> None:
+    board = Board(tmp_path)
+    assert arcade.ghost("best", COURSES["slalom"], 0, "flightgoggles", board) is None
