@@ -1,12 +1,12 @@
 """Learns to fly a course from ten flights: behaviour cloning.
 
-The flights are logs of `python -m propwash arcade` (docs/arcade.md). Without logs, a scripted pilot
-flies ten: it sees the vehicle with a delay, moves the sticks of the arcade with errors, and passes
-each gate at another place. A network learns the velocity that the pilot commanded from what the
-task `Race` observes; in rows of modes without a commanded velocity it learns the velocity 0.35 s
-later. The policy flies courses whose gates are at other places than in the flights.
+The flights are logs of one course and vehicle, of `python -m propwash arcade` (docs/arcade.md).
+Without logs, `arcade_pilot.py` flies ten, with the errors of a person. A network learns the
+velocity that the pilot commanded from what the task `Race` observes; in angle and acro mode, which
+command none, it learns the velocity 0.35 s later. The policy then flies 100 courses whose gates are
+at other places than in the flights.
 
-    python examples/imitate_flights.py [--flights arcade/flights] [--out imitated.onnx]
+    python examples/imitate_flights.py [--flights arcade] [--plot imitated.png]
     python -m propwash fly --policy imitated.onnx --out imitated.mp4
 
 It needs PyTorch: pip install "propwash[gym,torch,viz]"
@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +25,10 @@ from typing import Any
 import numpy as np
 import propwash.gym as pg
 import torch
+from arcade_pilot import Pilot, fly
 from numpy.typing import NDArray
-from propwash import arcade, logs, race
-from propwash.arcade import MODES, Course, Game, Mode, Snapshot, StickMap, Sticks
+from propwash import arcade, logs
+from propwash.arcade import MODES, Game, Mode
 from propwash.gym import policy
 from propwash.gym.evaluation import Evaluation, evaluate, measures
 from propwash.gym.ppo import Agent, Args
@@ -36,143 +36,12 @@ from propwash.gym.ppo import Agent, Args
 Array = NDArray[np.float64]
 Numbers = NDArray[np.float32]
 
+SPEED = 3.5  # m/s, of the scripted pilot on straight lines
 LEAD = 0.35  # s, until the velocity that stands for the command in modes without one
 ROWS = 4  # every fourth row of a log: 60 Hz
 COLUMNS = (*range(3), 6, 9, *range(22, 38))
 """Gate, heading, and the columns of the course, but not the velocity: a network that sees it learns
 to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019)."""
-
-
-def heading(attitude: Array) -> float:
-    """Heading [rad] of a quaternion."""
-    w, x, y, z = attitude
-    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-
-
-def level(vector: Array, attitude: Array) -> tuple[float, float]:
-    """The parts of a world vector forwards and to the left of a vehicle's heading."""
-    yaw = heading(attitude)
-    c, s = math.cos(yaw), math.sin(yaw)
-    return c * vector[0] + s * vector[1], c * vector[1] - s * vector[0]
-
-
-def rotated(attitude: Array) -> Array:
-    """The vehicle's up direction in the world frame."""
-    w, x, y, z = attitude
-    return np.array([2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)])
-
-
-class Hands:
-    """The sticks of a mode for a velocity."""
-
-    def __init__(self, game: Game, mode: Mode) -> None:
-        self.mode = mode
-        self.weight = game.vehicle.weight
-        stick_map = StickMap(game.vehicle)
-        self.deflections = np.linspace(0.0, 1.0, 101)
-        self.thrusts = [stick_map.thrust(x) for x in self.deflections.tolist()]
-        self.rates = np.radians([stick_map.rates.of(Sticks(x))[0] for x in self.deflections])
-
-    def sticks(self, seen: Snapshot, velocity: Array, yaw_rate: float) -> Array:
-        """Roll, pitch, yaw and throttle, each from -1 to 1.
-
-        velocity: m/s, world frame. yaw_rate: rad/s, counter-clockwise.
-        """
-        forward, left = level(velocity, seen.attitude)
-        if self.mode == "assisted":
-            return np.array([-left, forward, -3.0 * yaw_rate, 2.0 * velocity[2]]) / 6.0
-        change = np.clip(1.5 * (velocity - seen.velocity), -5.0, 5.0)  # m/s^2
-        forward, left = level(change, seen.attitude)
-        tilt = np.arctan2([-left, forward], 9.81)  # to the right, forwards
-        up = rotated(seen.attitude)
-        thrust = self.weight * (1.0 + change[2] / 9.81) / max(up[2], 0.5)
-        throttle = 2.0 * np.interp(thrust, self.thrusts, self.deflections) - 1.0
-        yaw = self._for_rate(-yaw_rate)
-        if self.mode == "angle":
-            return np.array([*tilt / math.radians(55.0), yaw, throttle])
-        forward, left = level(up, seen.attitude)
-        roll, pitch = 5.0 * (tilt - np.arctan2([-left, forward], up[2]))
-        return np.array([self._for_rate(roll), self._for_rate(pitch), yaw, throttle])
-
-    def _for_rate(self, rate: float) -> float:
-        return float(np.copysign(np.interp(abs(rate), self.rates, self.deflections), rate))
-
-
-class ScriptedPilot:
-    """Moves the sticks to follow lines through the gates."""
-
-    delay = 0.1  # s, between what it sees and its sticks
-    hurry = 0.5  # s, the distance to the point that it aims at, divided by the speed
-
-    def __init__(self, game: Game, seed: int, mode: Mode) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.hands = Hands(game, mode)
-        self.speed = 4.0 * self.rng.uniform(0.85, 1.15)
-        self.points = self._lines(game)
-        steps = np.diff(self.points, axis=0)
-        lengths = np.linalg.norm(steps, axis=1)
-        self.along = np.concatenate(([0.0], np.cumsum(lengths)))
-        directions = steps / lengths[:, None]
-        cosines = (directions[1:] * directions[:-1]).sum(axis=1)
-        corners = np.interp(cosines, [0.0, 0.9, 1.0], [1.2, 2.5, 20.0])
-        self.corner_speed = np.concatenate(([20.0], corners, [20.0]))
-        self.place = 0.0  # m along the lines
-        self.error = np.zeros(4)
-        self.seen: deque[Snapshot] = deque(maxlen=1 + round(self.delay / arcade.TICK / ROWS))
-
-    def _lines(self, game: Game) -> Array:
-        """Corners (k, 3) of the lines: the route of `race`, straight at the gates."""
-        gates = race.course_gates(game.scene)
-        route = race.route(game.scene.start.position, gates)
-        _, axes = route.axes(gates)
-        points: list[Array] = []
-        for k, point in enumerate(route.points(gates)[:-1]):
-            forward, left, up = axes[route.gate[k]].T
-            if route.is_passage[k]:
-                aside = self.rng.uniform(-0.2, 0.2, 2)
-                points += [point - 1.5 * forward, point + aside[0] * left + aside[1] * up]
-                points.append(point + 1.5 * forward)
-            elif not points or np.linalg.norm(point - points[-1]) > 0.3:
-                points.append(point)
-        points.append(points[-1] + 3.0 * axes[-1][:, 0])
-        return np.array(points)
-
-    def at(self, along: Any) -> Array:
-        """Points (…, 3) of the lines at distances from their start."""
-        return np.stack([np.interp(along, self.along, axis) for axis in self.points.T], axis=-1)
-
-    def __call__(self, snapshot: Snapshot) -> Sticks:
-        """Returns the sticks, 60 times a second."""
-        self.seen.append(snapshot)
-        seen = self.seen[0]
-        ahead = self.place + np.linspace(0.0, 2.0, 41)
-        distances = np.linalg.norm(self.at(ahead) - seen.position, axis=1)
-        self.place = float(ahead[np.argmin(distances)])
-        braking = self.corner_speed + 0.9 * np.maximum(np.abs(self.along - self.place) - 0.5, 0.0)
-        speed = min(self.speed, float(braking.min()))
-        aim = self.at(self.place + np.clip(self.hurry * speed, 0.8, 2.0)) - seen.position
-        velocity = speed * aim / np.linalg.norm(aim)
-        velocity *= min(1.0, 2.8 / max(abs(velocity[2]), 1e-9))
-        turn = math.remainder(math.atan2(aim[1], aim[0]) - heading(seen.attitude), 2.0 * math.pi)
-        turn *= min(1.0, float(np.hypot(*aim[:2])))
-        # errors of the hands: 6 % of full deflection, correlated over 0.4 s
-        fraction = ROWS * arcade.TICK / 0.4
-        self.error += -fraction * self.error
-        self.error += 0.06 * math.sqrt(2.0 * fraction) * self.rng.normal(size=4)
-        sticks = self.hands.sticks(seen, velocity, 1.5 * turn) + self.error
-        roll, pitch, yaw, throttle = np.clip(sticks, -1.0, 1.0).tolist()
-        return Sticks(roll, pitch, yaw, 0.5 + 0.5 * throttle)
-
-
-def flown(course: Course, seed: int, mode: Mode) -> logs.FlightRecord:
-    """A flight of the scripted pilot on a course with the gates of a seed."""
-    game = Game(course, seed=seed)
-    pilot = ScriptedPilot(game, seed, mode)
-    while not game.has_ended:
-        sticks = pilot(game.snapshot)
-        for _ in range(ROWS):
-            game.tick(sticks, mode)
-    return game.record()
 
 
 def read_flights(folder: Path) -> list[logs.FlightRecord]:
@@ -214,12 +83,13 @@ class Task:
 
     @classmethod
     def of(cls, flights: Sequence[logs.FlightRecord]) -> Task:
-        """The course of the flights, up to the gate that half of them passed."""
+        """The course of the flights, up to the last gate that half of them passed."""
         names = sorted({(each.info["course"], each.info["vehicle"]) for each in flights})
         if len(names) > 1:
             raise SystemExit(f"error: expected flights of one course and vehicle, got {names}")
-        course = arcade.find(names[0][0])
-        passed = int(np.median([each.gates[-1] for each in flights if each.gates is not None]))
+        course = arcade.find_course(names[0][0])
+        counts = sorted(int(each.gates[-1]) for each in flights if each.gates is not None)
+        passed = counts[len(counts) // 2]
         speeds = [np.abs(commanded(each)[:, :3]).max() for each in flights]
         longest = max(each.time[-1] - each.info["take_off"] for each in flights)
         return cls(
@@ -281,7 +151,7 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
     figure, axes = plt.subplots(1, 3, figsize=(13, 5), width_ratios=(1, 1, 0.8))
     paths = [each.position for each in flights]
     own = [result.position[:, k] for k in range(min(20, result.position.shape[1]))]
-    gates = [g for g in arcade.find(flights[0].info["course"]).gates if g.name in task.gates]
+    gates = [g for g in arcade.find_course(flights[0].info["course"]).gates if g.name in task.gates]
     for where, lines, title in ((axes[0], paths, "flights"), (axes[1], own, "policy")):
         for line in lines:
             where.plot(line[:, 0], line[:, 1], color="C0", linewidth=0.7, alpha=0.6)
@@ -301,19 +171,16 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
     print(f"plot {file}")
 
 
-def scripted(count: int, course: str, mode: Mode, folder: Path | None) -> list[logs.FlightRecord]:
-    """Flights of the scripted pilot, written to a folder if there is one."""
-    print(f"no logs: a scripted pilot flies {course} {count} times, {mode} mode")
+def demonstrated(count: int, course: str, mode: Mode) -> list[logs.FlightRecord]:
+    """Flights of the scripted pilot that passed a gate."""
+    print(f"no logs: a script flies the course {course} {count} times, {mode} mode")
     flights = []
     for seed in range(count):
-        flight = flown(arcade.find(course), seed, mode)
-        flights.append(flight)
-        passed, of = len(flight.info["passed"]), flight.info["course_gates"]
-        seconds = flight.time[-1] - flight.info["take_off"]
-        print(f"  seed {seed}: {passed} of {of} gates, {flight.info['result']}, {seconds:.1f} s")
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            logs.write_record(folder / f"scripted_{seed:02}.csv", flight)
+        game = Game(arcade.find_course(course), seed=seed)
+        end = fly(game, Pilot(game, mode, SPEED, human=seed))
+        print(f"  seed {seed}: {len(end.passed)} gates, {end.phase}, {end.race_time:.1f} s")
+        if end.passed:
+            flights.append(game.record())
     return flights
 
 
@@ -325,7 +192,6 @@ def main() -> None:
     add("--course", default="alphapilot", help="of the scripted pilot (default: %(default)s)")
     add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
     add("--count", type=int, default=10, help="flights to learn from (default: %(default)s)")
-    add("--record", type=Path, help="folder for the logs of the scripted pilot")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the training (default: %(default)s)")
     add("--episodes", type=int, default=100, help="of the evaluation (default: %(default)s)")
@@ -335,7 +201,7 @@ def main() -> None:
     torch.set_num_threads(1)
 
     if options.flights is None:
-        flights = scripted(options.count, options.course, options.mode, options.record)
+        flights = demonstrated(options.count, options.course, options.mode)
     else:
         flights = read_flights(options.flights)[: options.count]
         print(f"{len(flights)} flights of {options.flights}")
