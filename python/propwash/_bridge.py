@@ -1,11 +1,12 @@
-"""What the bridges to other programs have in common: pacing, and counts of refused inputs."""
+"""What the bridges to other programs have in common: pacing, refused inputs, types of ROS."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 class Pacer:
@@ -71,3 +72,20 @@ class Refused:
 
     def __str__(self) -> str:
         return ", ".join(f"{n} {reason}" for reason, n in self.counts.most_common()) or "none"
+
+
+def ros_types(distribution: str, definitions: Mapping[str, str]) -> Any:
+    """The store of rosbags with the types of a distribution, and those of further definitions.
+
+    distribution: "ROS1_NOETIC" or "ROS2_HUMBLE". Raises ImportError without rosbags.
+    """
+    try:
+        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+    except ImportError as error:
+        raise ImportError('messages of ROS need rosbags: pip install "propwash[ros]"') from error
+    store = get_typestore(Stores[distribution])
+    types: dict[str, Any] = {}
+    for kind, text in definitions.items():
+        types |= get_types_from_msg(text, kind)
+    store.register(types)
+    return store

@@ -290,3 +290,24 @@ class ArduPilotPeer:
             self.at_rest.append([*force, *rates])
         self.count += 1
         return self.frame()
+
+
+class Wire:
+    """A link without a socket: the peer reads and answers at once, after its first packets."""
+
+    port = 0
+
+    def __init__(self, peer: Px4Peer | ArduPilotPeer, *first: bytes) -> None:
+        self.peer, self.arriving, self.is_open = peer, list(first), False
+
+    def send(self, data: bytes) -> None:
+        if self.is_open and (answer := self.peer.feed(data)):
+            self.arriving.append(answer)
+
+    def receive(self, timeout: float) -> bytes | None:
+        if not self.arriving:
+            return None
+        self.is_open = True
+        return self.arriving.pop(0)
+
+    def close(self) -> None: ...

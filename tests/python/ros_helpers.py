@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rosbags")
 
 from propwash import ros
 from propwash.ros import _messages
+from propwash.ros._transforms import Pose
 
 ARM, RESET, COLLISION = "/uav/input/arm", "/uav/input/reset", "/uav/collision"
 RATE_THRUST, MOTOR_SPEED = "/uav/input/rateThrust", "/uav/input/motorspeed"
 IMU, ODOMETRY, FPS = "/uav/sensors/imu", "/uav/odometry", "/uav/camera/debug/fps"
+TILTED: Pose = ((1.0, -2.0, 3.0), (0.5, 0.5, -0.5, 0.5))
+
+
+def assert_same(a: Pose, b: Pose, tolerance: float = 1e-12) -> None:
+    """Fails unless two poses are equal; q and -q are."""
+    assert a[0] == pytest.approx(b[0], abs=tolerance)
+    assert abs(np.dot(a[1], b[1])) == pytest.approx(1.0, abs=tolerance)
 
 
 def empty() -> Any:
@@ -32,8 +41,6 @@ def rate_thrust(rates: Sequence[float], thrust: float) -> Any:
 
 def motor_speeds(speeds: Sequence[float]) -> Any:
     """A mav_msgs/Actuators: rad/s."""
-    import numpy as np
-
     none = np.zeros(0)
     return ros.type_of("mav_msgs/msg/Actuators")(
         _messages.header(0), none, np.array(speeds, dtype=float), none

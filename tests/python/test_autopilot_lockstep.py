@@ -5,74 +5,29 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import random
-import signal
-import socket
 import struct
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from propwash.autopilot import (
     QUAD_X,
-    ArduPilot,
     Home,
     Loop,
     Px4,
     Simulation,
-    TcpLink,
-    UdpLink,
 )
 from propwash.sensors import Magnetometer
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
 
-from autopilot_peers import ArduPilotPeer, Px4Peer, heading
+from autopilot_loops import ardupilot_loop, px4_loop
+from autopilot_peers import ArduPilotPeer, Px4Peer, Wire, heading
 from propwash.autopilot._px4 import magnetic_field
 from pymavlink.dialects.v20 import common as mavlink
 
 RATES = {"baro": 50.0, "mag": 50.0, "HIL_GPS": 10.0, "HIL_STATE_QUATERNION": 200.0, "imu": 250.0}
-
-
-class Wire:
-    """A link without a socket: the peer reads and answers at once, after its first packets."""
-
-    port = 0
-
-    def __init__(self, peer: Px4Peer | ArduPilotPeer, *first: bytes) -> None:
-        self.peer, self.arriving, self.is_open = peer, list(first), False
-
-    def send(self, data: bytes) -> None:
-        if self.is_open and (answer := self.peer.feed(data)):
-            self.arriving.append(answer)
-
-    def receive(self, timeout: float) -> bytes | None:
-        if not self.arriving:
-            return None
-        self.is_open = True
-        return self.arriving.pop(0)
-
-    def close(self) -> None: ...
-
-
-def px4_loop(link: Any, noise: bool = True, **options: Any) -> Loop:
-    simulation = Simulation("flightgoggles", QUAD_X["px4"], seed=1, noise=noise)
-    simulation.period = 1.0 / 250.0
-    codec = Px4(seed=1, noise=noise)
-    options = {"rate": None, "unanswered": "step"} | options
-    return Loop(simulation, codec, link, lockstep=True, **options)
-
-
-def ardupilot_loop(link: Any, **options: Any) -> Loop:
-    simulation = Simulation("flightgoggles", QUAD_X["ardupilot"], seed=1)
-    options = {"rate": None, "unanswered": "wait"} | options
-    return Loop(simulation, ArduPilot(), link, lockstep=True, **options)
 
 
 def flown(program: str, land: float = 13.0, rate: int = 300) -> tuple[Any, Loop]:
@@ -308,129 +263,3 @@ def test_loop_flies_on_after_100000_fuzzed_packets(program: str) -> None:
     for _ in range(100):
         loop.tick()
     assert loop.statistics.answered >= answered + 99
-
-
-# --- through sockets
-
-
-class Background:
-    """A loop on a thread."""
-
-    def __init__(self, loop: Loop) -> None:
-        self.loop, self.going = loop, True
-        self.thread = threading.Thread(target=loop.run, args=(lambda sample: self.going,))
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.going = False
-        self.thread.join(10.0)
-        assert not self.thread.is_alive()
-        self.loop.link.close()
-
-
-@pytest.fixture
-def background() -> Iterator[list[Background]]:
-    """Loops that end with the test."""
-    running: list[Background] = []
-    yield running
-    for one in running:
-        one.stop()
-
-
-def serve_px4(port: int, steps: int) -> Px4Peer:
-    """A PX4 that lives for some steps; its death closes the connection."""
-    peer = Px4Peer()
-    with socket.create_connection(("127.0.0.1", port), 5.0) as link:
-        link.sendall(peer.hello())
-        while peer.seen["HIL_SENSOR"] < steps:
-            data = link.recv(65536)
-            assert data
-            if answers := peer.feed(data):
-                link.sendall(answers)
-    return peer
-
-
-def serve_ardupilot(port: int, steps: int) -> ArduPilotPeer:
-    """An ArduPilot that lives for some steps, then stops without a word."""
-    peer = ArduPilotPeer()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
-        link.settimeout(5.0)
-        packet = peer.frame()
-        while peer.count < steps:
-            link.sendto(packet, ("127.0.0.1", port))
-            packet = peer.feed(link.recv(65536))
-    return peer
-
-
-@pytest.mark.parametrize("program", ["px4", "ardupilot"])
-def test_program_may_be_killed_and_started_again(
-    program: str, background: list[Background]
-) -> None:
-    """Each start finds the vehicle on the ground at time 0: a strict peer sees no wrong step."""
-    if program == "px4":
-        link: Any = TcpLink(0)
-        loop, serve = px4_loop(link), serve_px4
-    else:
-        link = UdpLink(0, is_peer=ArduPilot.is_servo_packet)
-        loop, serve = ardupilot_loop(link, patience=0.2), serve_ardupilot  # type: ignore[assignment]
-    background.append(Background(loop))
-    for start in range(3):
-        peer = serve(link.port, 300)
-        assert not peer.errors, start
-        assert peer.path[-1][0] < 4.0
-        first_place = peer.path[0][1]
-        assert np.abs(first_place).max() < 0.01
-    assert loop.statistics.restarts >= 3
-
-
-def test_silent_ardupilot_stops_time(background: list[Background]) -> None:
-    link = UdpLink(0, is_peer=ArduPilot.is_servo_packet)
-    loop = ardupilot_loop(link, patience=0.02)
-    background.append(Background(loop))
-    serve_ardupilot(link.port, 200)
-    time.sleep(0.1)
-    before = loop.simulation.sample.time
-    time.sleep(0.2)
-    assert loop.simulation.sample.time == before == pytest.approx(0.2, abs=2e-3)
-
-
-def test_foreign_datagrams_do_not_take_the_answers_away(background: list[Background]) -> None:
-    link = UdpLink(0, is_peer=ArduPilot.is_servo_packet)
-    loop = ardupilot_loop(link)
-    background.append(Background(loop))
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        for _ in range(50):
-            other.sendto(b"hello", ("127.0.0.1", link.port))
-        peer = serve_ardupilot(link.port, 300)
-    assert not peer.errors
-    assert loop.codec.refused.counts.total() == 50
-
-
-@pytest.mark.parametrize("program", ["px4", "ardupilot"])
-def test_command_reports_counts_and_reasons(program: str) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "propwash", "autopilot", program, "--port", str(port)]
-    command += ["--duration", "0.4"] + (["--speed", "0"] if program == "px4" else [])
-    interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in the background too
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
-    ) as child:
-        assert child.stderr is not None
-        assert f"port {port}" in child.stderr.readline()
-        if program == "px4":
-            with socket.create_connection(("127.0.0.1", port), 5.0) as link:
-                peer = Px4Peer()
-                link.sendall(b"garbage" + peer.hello())
-                while data := link.recv(65536):
-                    link.sendall(peer.feed(data))
-        else:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-                other.sendto(b"garbage", ("127.0.0.1", port))
-            serve_ardupilot(port, 390)
-            child.send_signal(signal.SIGINT)
-        text = child.stderr.read()
-    assert "answers at" in text
-    assert "refused" in text
-    assert "1 MAVLink: bytes before a start marker" in text or "1 servo packet" in text

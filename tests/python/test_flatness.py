@@ -11,7 +11,7 @@ from helpers import code_blocks, rotation_matrices, run_in_order
 from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, WAYPOINTS, away_from_knots, sample_times
 from propwash import trajectories as tj
-from propwash.trajectories._minimum_snap import demand
+from propwash.trajectories._limits import demand
 
 Array = NDArray[np.float64]
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from helpers import restore_sigint
 from lcm_helpers import multicast
 from propwash import lcm, logs
 from propwash.__main__ import main
@@ -205,6 +209,33 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
     assert np.all(np.diff(utimes) > 0)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="SIGTERM ends a program of Windows at once")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_ended_program_completes_its_log(tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "log"
+    with subprocess.Popen(
+        [sys.executable, "-m", "propwash", "lcm", "--url", multicast(), "--record", str(log)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=restore_sigint,
+    ) as simulation:
+        assert simulation.stdout is not None
+        simulation.stdout.readline()
+        while not log.stat().st_size:
+            assert simulation.poll() is None
+        simulation.send_signal(number)
+        text, errors = simulation.communicate(timeout=30)
+    assert simulation.returncode == 130
+    assert errors == "propwash: stopped\n"
+    printed = re.search(r"(\d+) poseMoCap", text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        events = [event for event in lcm.read_events(log) if event.channel == "poseMoCap"]
+    assert printed is not None
+    assert 0 <= int(printed[1]) - len(events) <= 1  # stopped between the network and the log
+
+
 def test_packets_of_other_machines_are_refused_with_ttl_0(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -285,6 +316,8 @@ def test_malformed_packets_are_counted(capfd: pytest.CaptureFixture[str]) -> Non
             "--start: expected no --fly",
         ),
         (["--offline", "--fly", "oval", "--duration", "5"], "--duration: expected at least 10 s"),
+        (["--offline", "--duration", "1", "--speed", "3"], "--speed: expected with --fly"),
+        (["--offline", "--duration", "1", "--yaw", "forward"], "--yaw: expected with --fly"),
     ],
 )
 def test_invalid_options_are_refused(

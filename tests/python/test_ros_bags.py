@@ -337,12 +337,17 @@ def test_without_a_challenge_there_is_no_reporter() -> None:
     assert ros.Reporter.from_parameters({}) is None
 
 
-def test_a_run_that_does_not_start_keeps_the_results_of_before(tmp_path: Path) -> None:
+def test_a_run_that_does_not_start_reports_the_error_and_keeps_the_results_of_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "results.yaml"
     file.write_text("Result: Challenge Completed\n")
-    command = ["ros", "--report", "--scene", "alphapilot", "--renderer", "none"]
+    command = ["ros", "--report", "--scene", "alphapilot"]
     assert main([*command, "--results", str(file), "--play", str(tmp_path / "missing.bag")]) != 0
     assert file.read_text() == "Result: Challenge Completed\n"
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith("propwash: ")
+    assert "missing.bag: expected a bag" in error
 
 
 def test_packages_pass_the_options_of_the_cameras(

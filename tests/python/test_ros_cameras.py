@@ -19,18 +19,9 @@ from propwash.render import Frame, Landmarks
 from propwash.ros import _messages
 from propwash.ros._camera_settings import static_frames
 from propwash.ros._node import STEP_NS, InputError
-from propwash.ros._transforms import (
-    FrameError,
-    Pose,
-    Transforms,
-    between,
-    compose,
-    from_angles,
-    inverse,
-)
+from propwash.ros._transforms import Pose, compose, from_angles
+from ros_helpers import TILTED, assert_same
 
-HALF = math.sqrt(0.5)
-TILTED: Pose = ((1.0, -2.0, 3.0), (0.5, 0.5, -0.5, 0.5))
 SMALL = ros.BridgeSettings(width=64, height=48)
 
 
@@ -90,64 +81,10 @@ def one(outputs: list[tuple[str, Any]], topic: str) -> Any:
     return message
 
 
-def assert_same(a: Pose, b: Pose, tolerance: float = 1e-12) -> None:
-    assert a[0] == pytest.approx(b[0], abs=tolerance)
-    assert abs(np.dot(a[1], b[1])) == pytest.approx(1.0, abs=tolerance)
-
-
 @pytest.fixture(name="fake")
 def _fake() -> tuple[ros.CameraBridge, FakeRenderer]:
     renderer = FakeRenderer(frame())
     return ros.CameraBridge(SMALL, renderer), renderer
-
-
-def test_composition_and_inverse_are_those_of_rigid_motions() -> None:
-    other = from_angles((0.3, 0.1, -2.0), 0.4, -0.7, 1.1)
-    joined = compose(TILTED, other)
-    matrix = rotation(TILTED[1])
-    assert joined[0] == pytest.approx(np.array(TILTED[0]) + matrix @ other[0])
-    assert rotation(joined[1]) == pytest.approx(matrix @ rotation(other[1]))
-    assert_same(compose(inverse(joined), joined), ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)))
-
-
-def test_angles_are_those_of_the_static_transform_publisher() -> None:
-    # yaw about z, then pitch about the new y, then roll about the new x
-    _, attitude = from_angles((0.0, 0.0, 0.0), 0.5 * math.pi, 0.0, 0.5 * math.pi)
-    assert rotation(attitude) == pytest.approx(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
-
-
-def test_interpolation_keeps_a_constant_rate() -> None:
-    a, b = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)), from_angles((4.0, 0.0, 0.0), 1.2, 0.0, 0.0)
-    assert_same(between(a, b, 0.25), from_angles((1.0, 0.0, 0.0), 0.3, 0.0, 0.0))
-    w, x, y, z = b[1]
-    assert_same(between(a, (b[0], (-w, -x, -y, -z)), 0.25), between(a, b, 0.25))
-
-
-def test_lookups_follow_the_tree_at_a_time() -> None:
-    tree = Transforms()
-    tree.put_static("a", "/b", from_angles((1.0, 0.0, 0.0), 0.0, 0.0, 0.0))
-    for stamp in (100, 200):
-        tree.put("b", "c", stamp, from_angles((float(stamp), 0.0, 0.0), 0.0, 0.0, 0.0))
-    assert tree.lookup("a", "c", 150)[0][0] == pytest.approx(151.0)
-    assert tree.lookup("c", "a", 150)[0][0] == pytest.approx(-151.0)
-    assert tree.lookup("/a", "c")[0][0] == pytest.approx(201.0)
-    for frame_, child, stamp in [("a", "c", 99), ("a", "c", 201), ("a", "x", 150)]:
-        with pytest.raises(FrameError):
-            tree.lookup(frame_, child, stamp)
-    tree.put_static("c", "a", TILTED)
-    with pytest.raises(FrameError, match="loop"):
-        tree.lookup("a", "c", 150)
-
-
-def test_transforms_are_stored_for_a_limited_time() -> None:
-    tree = Transforms()
-    for k in range(10 * 960):
-        tree.put("a", "b", k * STEP_NS, TILTED)
-    assert_same(tree.lookup("a", "b", 9600 * STEP_NS - 10**9), TILTED)
-    with pytest.raises(FrameError):
-        tree.lookup("a", "b", 0)
-    tree.put("a", "b", 5, TILTED)  # time starts again
-    assert_same(tree.lookup("a", "b", 5), TILTED)
 
 
 def test_the_camera_looks_ahead_from_the_body(fake: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from propwash import ros
+from propwash.cli.main import main
 from propwash.ros import _rospy
 from ros_helpers import ARM, FPS, ODOMETRY, RATE_THRUST, RESET, fps, rate_thrust, uav
 
@@ -78,6 +79,15 @@ def test_a_missing_ros_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(_rospy, "_debian_version", lambda: "python3.9")
     with pytest.raises(ImportError, match=r"is for python3\.9, this is python3\.\d+"):
         ros.import_rospy()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "no such host", "a" * 70, "10.0.0.256"])
+def test_a_host_that_is_not_an_address_of_this_machine_is_refused(
+    host: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ros", "--host", host]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"propwash: --host {host}: expected")
 
 
 def test_packages_for_launch_files_replace_only_their_own_kind(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import propwash
 from propwash.arcade import _messages as messages
-from propwash.arcade._game import Course, Game
+from propwash.arcade._courses import Course
+from propwash.arcade._game import Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind
 from propwash.arcade._images import Scenery, Stage
 from propwash.arcade._interface import MODES, Mode, Sticks
@@ -22,24 +23,16 @@ GhostMaker = Callable[[GhostKind, Game], Ghost | None]
 """Returns a ghost of this kind on the course of a game, or None; may take seconds."""
 
 
-class TitledCourse(Course, Protocol):
-    """A course with a title."""
-
-    @property
-    def title(self) -> str:
-        """One line."""
-
-
 @dataclass(frozen=True)
 class Library:
     """What the pilot can choose."""
 
-    courses: Mapping[str, TitledCourse]
+    courses: Mapping[str, Course]
     vehicles: Mapping[str, str]
     """By name: a name or a TOML file."""
 
     @classmethod
-    def of(cls, courses: Mapping[str, TitledCourse], game: Game, vehicle: str) -> Library:
+    def of(cls, courses: Mapping[str, Course], game: Game, vehicle: str) -> Library:
         """The courses, and the shipped vehicles, with those of a game."""
         every = {name: name for name in vehicles.names()} | {game.vehicle.name: vehicle}
         return cls({**courses}, every)

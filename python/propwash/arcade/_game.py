@@ -106,8 +106,8 @@ class Game:
 
     @property
     def has_flown(self) -> bool:
-        """Whether the vehicle has taken off since the last reset."""
-        return self._take_off > 0
+        """Whether the vehicle has taken off since the last reset, and moved on."""
+        return 0 < self._take_off < self._ticks
 
     def tick(self, sticks: Sticks, mode: Mode, number: int = 0) -> Snapshot:
         """Advances by `TICK`; returns the snapshot. number: of the input, for the snapshot."""
@@ -151,7 +151,7 @@ class Game:
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
-            "phase": result or self.phase,
+            "result": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
             "score": judged.score,
@@ -180,7 +180,7 @@ class Game:
             self._take_off = self._ticks
 
     def _require_flight(self) -> None:
-        if self._ticks < self._take_off + 1 or not self.has_flown:
+        if not self.has_flown:
             raise ValueError("flight: expected a vehicle that has taken off; raise the throttle")
 
     def _taken(self, sticks: Sticks, mode: Mode, number: int) -> Snapshot:

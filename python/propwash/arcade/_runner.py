@@ -51,6 +51,8 @@ class Runner:
         """Whether time stands still."""
         self.scale = MAX_SCALE
         """Simulated seconds per second."""
+        self.error: Exception | None = None
+        """The error that ended the thread."""
         self._input: tuple[Sticks, Mode, int] = (Sticks(), "assisted", 0)
         self._finished, self._report = finished, report
         self._pacer = Pacer(clock=clock, sleep=sleep)
@@ -128,10 +130,13 @@ class Runner:
 
     def _run(self) -> None:
         try:
-            while not self._ends:
-                self.step()
-        finally:
-            self._pass_on("stopped")
+            try:
+                while not self._ends:
+                    self.step()
+            finally:
+                self._pass_on("stopped")
+        except Exception as error:
+            self.error = error
 
     def _carry_out(self) -> None:
         """Carries out all requests; without any, waits a while for one if time stands still."""

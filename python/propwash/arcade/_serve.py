@@ -116,8 +116,16 @@ class _Session:
         if self._error is not None:
             raise self._error
         self._keeper.write_waiting()
-        refused = self._pages.refused
-        report(f"{len(self._keeper.files)} flight logs written; refused: {refused}")
+        report(self._summary())
+
+    def _summary(self) -> str:
+        written = len(self._keeper.files)
+        parts = [f"{written} flight log{'s' * (written != 1)} written"]
+        if written:
+            parts[0] += f" in {self._keeper.board.folder}"
+        if self._pages.refused.counts:
+            parts.append(f"refused: {self._pages.refused}")
+        return "; ".join(parts)
 
     def _post(self, call: Callable[[], None]) -> None:
         """Calls a function in the thread of the server, if that runs."""

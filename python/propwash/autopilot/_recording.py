@@ -22,7 +22,7 @@ class Recording:
     """
 
     def __init__(self, simulation: Simulation, pilot: Pilot) -> None:
-        self._simulation, self._pilot = simulation, pilot
+        self.simulation, self._pilot = simulation, pilot
         self._recorder = FlightRecorder(simulation.parameters)
         self._longest: FlightRecorder | None = None
         self._last: Sample | None = None
@@ -38,10 +38,10 @@ class Recording:
         recorder = self._longer()
         if len(recorder) < 2:
             return None
-        return recorder.record({"vehicle": self._simulation.parameters.name, **info})
+        return recorder.record({"vehicle": self.simulation.parameters.name, **info})
 
     def _restart(self) -> None:
-        self._recorder = FlightRecorder(self._simulation.parameters)
+        self._recorder = FlightRecorder(self.simulation.parameters)
         self._samples, self._has_flown = 0, False
 
     def _longer(self) -> FlightRecorder:
@@ -49,8 +49,8 @@ class Recording:
         return self._recorder if is_new or self._longest is None else self._longest
 
     def _add(self, sample: Sample) -> None:
-        simulation = self._simulation
-        if self._last is not None and sample.time < self._last.time:
+        simulation = self.simulation
+        if self._last is not None and sample.time <= self._last.time:
             self._longest = self._longer()
             self._restart()
         self._last = sample

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,20 @@ def check_range(name: str, value: float | None, low: float, high: float) -> None
     """Raises ValueError unless `value` is None or from `low` to `high`."""
     if value is not None and not low <= value <= high:
         raise ValueError(f"--{name}: expected from {low:.10g} to {high:.10g}, got {value:.10g}")
+
+
+def own_address(host: str) -> str:
+    """The IPv4 address of --host. Raises ValueError unless it is one of this machine."""
+    try:
+        address = socket.gethostbyname(host)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(
+            f"--host {host!s:.100}: expected an address or a name of this machine, got: {reason}"
+        ) from None
+    return address
 
 
 def saved(make: Callable[[], Any], file: Path) -> str:

@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ _REST = 3.0
 """s, hover before the path of --fly."""
 _SHORTEST = 10.0
 """s, flight with --fly."""
+_SPEED = 2.0
+"""m/s, of --fly."""
+_YAW: Final = "forward"
 
 
 def add_parser(commands: Any) -> None:
@@ -39,12 +42,11 @@ def add_parser(commands: Any) -> None:
         help="m, east, north and up, and degrees from east (default: 0 0 0 0)",
     )
     add("--fly", metavar="NAME", help="fly one of 18 paths (docs/datasets.md); takes no commands")
-    add("--speed", type=float, default=2.0, help="m/s, maximum on the path (default: %(default)s)")
+    add("--speed", type=float, help=f"m/s, maximum on the path of --fly (default: {_SPEED:g})")
     add(
         "--yaw",
-        default="forward",
         choices=("forward", "constant"),
-        help="heading on the path (default: %(default)s)",
+        help=f"heading on the path of --fly (default: {_YAW})",
     )
     add("--step-rate", type=int, default=1800, help="Hz, of the simulation (default: %(default)s)")
     add(
@@ -116,6 +118,9 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--lock-step: expected a network, got --offline; remove one of them")
     if options.offline and (options.fly, options.play, options.duration) == (None, None, None):
         raise ValueError("--offline: expected --duration, --fly or --play, got none; add one")
+    for name in ("speed", "yaw"):
+        if options.fly is None and getattr(options, name) is not None:
+            raise ValueError(f"--{name}: expected with --fly, whose path it describes; add --fly")
     if options.fly is not None and _duration(options, []) < _SHORTEST:
         raise ValueError(
             f"--duration: expected at least {_SHORTEST:g} s with --fly, hover, start and "
@@ -144,7 +149,8 @@ def _reference(options: argparse.Namespace) -> Any:
     from propwash import datasets, trajectories
 
     duration = _duration(options, [])
-    lap = datasets.closed_path(options.fly, options.yaw, options.speed, options.vehicle)
+    speed = _SPEED if options.speed is None else options.speed
+    lap = datasets.closed_path(options.fly, options.yaw or _YAW, speed, options.vehicle)
     course = trajectories.Repeated(lap, duration - _REST)
     count = math.ceil(duration * options.step_rate) + 1
     return course.sample(np.arange(count) / options.step_rate - _REST)

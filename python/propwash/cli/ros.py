@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from propwash._files import check_file
 from propwash.cli import _ros_options
-from propwash.cli._shared import check_range
+from propwash.cli._shared import check_range, own_address
 
 if TYPE_CHECKING:
     from propwash.ros import BagRecorder, CameraBridge, Node, Reporter, Shell
@@ -105,6 +105,10 @@ def run(options: argparse.Namespace) -> None:
         return
     check_range("clock-scale", options.clock_scale, *ros.CLOCK_SCALES)
     check_range("lock-step", options.lock_step, 1, STEPS_MAX)
+    if options.host is not None:
+        options.host = own_address(options.host)
+        if options.host == "0.0.0.0":
+            raise ValueError("--host 0.0.0.0: expected the address at which others reach this one")
     for text in options.remapping:
         if ":=" not in text:
             raise ValueError(f"expected options and NAME:=VALUE, got {text!r:.100}")
@@ -217,17 +221,21 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._recorder is not None:
             self._recorder.close()
+        self._close_parts()
+        if kind is not None and issubclass(kind, Exception) and not self.node.steps:
+            return  # nothing was simulated: the error alone is printed
+        if self._recorder is not None:
             _report(f"{self._recorder.count} messages in {self._recorder.path}")
         _report(summary(self.node, time.monotonic() - self._start, self._skipped))
-        self._close_parts()
+        for part in self.parts:
+            _report(part.report())
 
     def _close_parts(self) -> None:
         for part in self.parts:
             part.close()
-            _report(part.report())
 
 
 def make_node(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _rotation, frames, logs
+from propwash._bridge import ros_types
 from propwash.datasets._flight import Recording
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -66,7 +67,7 @@ class Topics:
     """
 
     def __init__(self, recording: Recording, width: int, height: int, focal_length: float) -> None:
-        self.store = _store()
+        self.store = ros_types("ROS1_NOETIC", _DEFINITIONS)
         self._types = self.store.types
         self._recording = recording
         rows = recording.rows(POSE_RATE)
@@ -281,17 +282,3 @@ def _lines(name: str, value: Any) -> Iterator[tuple[str, str | None]]:
 
 def _instant(time: Any) -> Sequence[tuple[str, str]]:
     return ("secs", str(time.sec)), ("nsecs", str(time.nanosec))
-
-
-def _store() -> Any:
-    """The message types of ROS 1 and of the data set."""
-    try:
-        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-    except ImportError as error:
-        raise ImportError('ROS bags need rosbags: pip install "propwash[log]"') from error
-    store = get_typestore(Stores.ROS1_NOETIC)
-    types: dict[str, Any] = {}
-    for kind, text in _DEFINITIONS.items():
-        types |= get_types_from_msg(text, kind)
-    store.register(types)
-    return store

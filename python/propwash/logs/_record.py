@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _core, _rotation
 from propwash._checks import shown
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -201,11 +201,11 @@ class Reading(Protocol):
 
     @property
     def specific_force(self) -> Array:
-        """(3,) m/s^2, body frame."""
+        """(3,) m/s^2, sensor axes."""
 
     @property
     def angular_rate(self) -> Array:
-        """(3,) rad/s, body frame."""
+        """(3,) rad/s, sensor axes."""
 
 
 _NOT_COMMANDED = (np.full(3, np.nan), np.full(1, np.nan), np.full(4, np.nan))
@@ -300,6 +300,9 @@ class FlightRecorder:
             values = table[:, columns].copy()
             if name not in OPTIONAL or not np.all(np.isnan(values)):
                 parts[name] = values[:, 0] if PARTS[name] == () else values
+        to_body = _rotation.rotation(self._vehicle.imu.attitude)
+        for name in ("specific_force", "angular_rate"):
+            parts[name] = parts[name] @ to_body.T
         parts["duty"] = duty_of(self._vehicle, parts["time"], parts["duty"], parts.get("voltage"))
         if any(self._modes):
             parts["mode"] = np.array(self._modes)

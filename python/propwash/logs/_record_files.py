@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 MCAP_PROFILE = "propwash-flight"
 _FORMAT = 1
 _TITLE = f"{COMMENT}flight log, format "
+_ROWS_AT_ONCE = 64
+"""Rows that are written without a pause for other threads, some ms."""
 _TOPICS = {
     "/state": ("position", "velocity", "attitude", "body_rates"),
     "/imu": ("specific_force", "angular_rate"),
@@ -153,7 +155,9 @@ def _write_csv(file: Path, record: FlightRecord) -> None:
             stream.write(f"# {key} = {json.dumps(value)}\n")
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(names)
-        writer.writerows(zip(*columns, strict=True))
+        rows = zip(*columns, strict=True)
+        while some := list(islice(rows, _ROWS_AT_ONCE)):
+            writer.writerows(some)
 
 
 def _read_table(table: CsvTable) -> FlightRecord:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+from propwash._bridge import ros_types
 from propwash.ros import _messages
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import Outputs
@@ -34,15 +35,7 @@ _ROS2_DEFINITIONS = {
 @cache
 def ros2_types() -> Any:
     """The types of ROS 2 Humble with those of FlightGoggles. Raises ImportError without rosbags."""
-    _messages.typestore()
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types: dict[str, Any] = {}
-    for kind, text in _ROS2_DEFINITIONS.items():
-        types |= get_types_from_msg(text, kind)
-    store.register(types)
-    return store
+    return ros_types("ROS2_HUMBLE", _ROS2_DEFINITIONS)
 
 
 def to_ros2(kind: str) -> Encoder:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from propwash._bridge import ros_types
+
 Message = Any
 """A message of ROS 1 as a dataclass of rosbags."""
 
@@ -46,16 +48,7 @@ class Topic:
 @cache
 def typestore() -> Any:
     """The types of ROS 1 with those of FlightGoggles. Raises ImportError without rosbags."""
-    try:
-        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-    except ImportError as error:
-        raise ImportError('messages of ROS need rosbags: pip install "propwash[ros]"') from error
-    store = get_typestore(Stores.ROS1_NOETIC)
-    types: dict[str, Any] = {}
-    for kind, text in _DEFINITIONS.items():
-        types |= get_types_from_msg(text, kind)
-    store.register(types)
-    return store
+    return ros_types("ROS1_NOETIC", _DEFINITIONS)
 
 
 def type_of(kind: str) -> Any:

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from propwash.trajectories._flatness import Flatness, flatness
-from propwash.trajectories._minimum_snap import Limits, Polynomial, demands, minimum_snap
+from propwash.trajectories._limits import Limits, demands
+from propwash.trajectories._minimum_snap import Polynomial, minimum_snap
 from propwash.trajectories._perception import covisibility, perception_aware_yaw
 from propwash.trajectories._reference import Controller, Path, Reference, stack
 from propwash.trajectories._repeated import Repeated

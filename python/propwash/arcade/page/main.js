@@ -1,50 +1,348 @@
-// A minimal page: shows the images and their numbers; W, S, A, D and the arrow keys move the sticks.
-const canvas = document.getElementById("image");
-const text = document.getElementById("text");
-const socket = new WebSocket(new URL("socket", location.href.replace("http", "ws")));
-socket.binaryType = "arraybuffer";
-const held = new Set();
-let number = 0;
+// The page of the arcade: keys and gamepad to the server, images and numbers to the screen.
 
-function send(message) {
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
-}
+import { CalibrationDialog } from "./calibration.js";
+import { Connection } from "./connection.js";
+import { Gamepads } from "./gamepad.js";
+import { $, clock, drawHud, drawMessage, drawRates, notice, setText } from "./hud.js";
+import { Latency } from "./latency.js";
+import { Menu } from "./menu.js";
+import { CHANNELS, KeyboardSticks } from "./sticks.js";
 
-function sendSticks() {
-  const axis = (plus, minus) => held.has(plus) - held.has(minus);
-  number += 1;
-  send({
-    type: "input",
-    number,
-    mode: "assisted",
-    sticks: [
-      axis("ArrowRight", "ArrowLeft"),
-      axis("ArrowUp", "ArrowDown"),
-      axis("KeyD", "KeyA"),
-      0.5 + 0.5 * axis("KeyW", "KeyS"),
-    ],
-  });
-}
-
-socket.onmessage = async ({ data }) => {
-  if (typeof data === "string") {
-    console.log(data);
-    return;
-  }
-  const length = new DataView(data).getUint32(0, true);
-  const hud = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
-  const image = await createImageBitmap(new Blob([new Uint8Array(data, 4 + length)]));
-  canvas.width = image.width;
-  canvas.height = image.height;
-  canvas.getContext("2d").drawImage(image, 0, 0);
-  send({ type: "shown", frame: hud.frame });
-  text.textContent = JSON.stringify(hud, null, 1);
+const PERIOD = 50; // ms, the longest time between two inputs
+const SCALES = [1, 0.5, 0.25];
+const ENDED = {
+  finished: "Finished",
+  collided: "Collision",
+  timeout: "Time limit",
 };
-for (const [event, change] of [["keydown", "add"], ["keyup", "delete"]]) {
-  addEventListener(event, (key) => {
-    held[change](key.code);
-    if (event === "keydown" && key.code === "KeyR") send({ type: "reset" });
-    sendSticks();
-  });
+
+const latency = new Latency();
+const keyboard = new KeyboardSticks();
+
+// what the page shows, and what tests read
+const arcade = {
+  connected: false,
+  hello: null,
+  status: null,
+  course: null,
+  board: null,
+  flight: null, // the result of the flight that has ended
+  lastLog: null,
+  hud: null, // the numbers of the image that is drawn
+  frames: 0, // images drawn
+  rate: 0, // images per second
+  latency,
+  mode: "assisted",
+  sticks: keyboard.sticks,
+  source: "keyboard",
+  number: 0, // of the newest input
+};
+window.arcade = arcade;
+
+let sentAt = 0;
+let sentKey = "";
+let eventTime = null; // of the movement that the next input contains
+
+const isPilot = () => arcade.status?.role === "pilot";
+const isFlying = () => arcade.hud?.phase === "flying";
+const isPaused = () => arcade.status?.paused ?? false;
+const hasEnded = () => arcade.hud && arcade.hud.phase in ENDED;
+
+const connection = new Connection({
+  changed(connected) {
+    arcade.connected = connected;
+    latency.clear();
+    keyboard.releaseAll();
+    sentKey = "";
+    showState();
+  },
+  message(message) {
+    received[message.type]?.(message);
+    showState();
+  },
+  image: draw,
+});
+
+const received = {
+  hello(message) {
+    arcade.hello = message;
+    const [width, height] = message.size;
+    Object.assign($("image"), { width, height });
+    $("target").setAttribute("viewBox", `0 0 ${width} ${height}`);
+    $("frame").style.setProperty("--ratio", width / height);
+    menu.hello(message);
+  },
+  status(message) {
+    if (message.paused) latency.clear();
+    arcade.status = message;
+  },
+  course(message) {
+    arcade.course = message;
+    arcade.flight = null;
+    menu.course(message);
+  },
+  flight(message) {
+    arcade.flight = message;
+    arcade.lastLog = message.log;
+    if (message.result === "reset" && message.log) notice(`Log: ${message.log}`);
+  },
+  board(message) {
+    arcade.board = message;
+    menu.board(message, arcade.lastLog);
+  },
+  notice(message) {
+    notice(message.text);
+  },
+};
+
+const actions = {
+  select(settings) {
+    connection.send("select", settings);
+    restart();
+  },
+  mode(name) {
+    const modes = arcade.hello?.modes ?? [];
+    const index = typeof name === "number" ? name : modes.indexOf(name ?? "");
+    const next = name === null ? (modes.indexOf(arcade.mode) + 1) % modes.length : index;
+    if (!modes[next] || modes[next] === arcade.mode) return;
+    arcade.mode = modes[next];
+    keyboard.centre(arcade.mode, isFlying());
+    move(performance.now());
+    showState();
+  },
+  camera(view) {
+    const views = arcade.hello?.views ?? [];
+    const next = view ?? views[(views.indexOf(arcade.status?.view) + 1) % views.length];
+    if (next) connection.send("camera", { view: next });
+  },
+  clock(scale) {
+    const current = SCALES.indexOf(arcade.status?.scale);
+    connection.send("clock", { scale: scale ?? SCALES[(current + 1) % SCALES.length] });
+  },
+  reset() {
+    connection.send("reset");
+    restart();
+  },
+  pause(paused) {
+    connection.send("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
+  },
+};
+
+const menu = new Menu(actions);
+const gamepads = new Gamepads(actions);
+const calibration = new CalibrationDialog(() => gamepads.reload());
+
+function restart() {
+  arcade.flight = null;
+  keyboard.centre(arcade.mode, false);
+  latency.clear();
 }
-setInterval(sendSticks, 50);
+
+/** Sends the sticks if they have changed, or if the last message is old. */
+function send(now) {
+  if (!isPilot()) return;
+  const sticks = CHANNELS.map((name) => Number(arcade.sticks[name].toFixed(4)));
+  const key = JSON.stringify([sticks, arcade.mode]);
+  if (key === sentKey && now - sentAt < PERIOD - 5) return;
+  arcade.number += 1;
+  if (!connection.send("input", { number: arcade.number, sticks, mode: arcade.mode })) return;
+  if (eventTime !== null && key !== sentKey && !isPaused() && !hasEnded()) {
+    latency.sent(arcade.number, eventTime);
+  }
+  eventTime = null;
+  [sentKey, sentAt] = [key, now];
+}
+
+/** Takes the sticks of the keyboard at once after an event at `time`. */
+function move(time) {
+  if (arcade.source === "keyboard") arcade.sticks = keyboard.sticks;
+  eventTime ??= time;
+  send(performance.now());
+}
+
+let lastTick = performance.now();
+
+/** Once for each frame of the screen: reads the devices. */
+function tick(now) {
+  const dt = Math.min(0.1, Math.max(0, (now - lastTick) / 1000));
+  lastTick = now;
+  const keys = keyboard.update(dt, arcade.mode);
+  const pad = gamepads.read();
+  const before = arcade.source;
+  if (!pad || keyboard.active) {
+    arcade.source = "keyboard";
+    gamepads.yield();
+  } else if (pad.moved) {
+    arcade.source = "gamepad";
+  }
+  arcade.sticks = arcade.source === "gamepad" ? pad.sticks : keys;
+  if (arcade.source !== before) {
+    eventTime ??= arcade.source === "gamepad" ? performance.now() : null;
+    setText($("source"), arcade.source);
+  }
+  if (calibration.open) calibration.update();
+  if (gamepads.uncalibrated !== warned) warnUncalibrated();
+  send(now);
+  requestAnimationFrame(tick);
+}
+
+let warned = null;
+
+function warnUncalibrated() {
+  warned = gamepads.uncalibrated;
+  if (warned && !calibration.open) notice(`${warned} needs a calibration: open Gamepad.`);
+}
+
+const context = $("image").getContext("2d", { alpha: false });
+let drawnTimes = [];
+
+function draw(hud, bitmap) {
+  context.drawImage(bitmap, 0, 0, $("image").width, $("image").height);
+  const before = arcade.hud?.phase;
+  arcade.hud = hud;
+  arcade.frames += 1;
+  if (hud.input <= arcade.number) latency.drawn(hud.input); // else: of another page
+  drawHud(hud, arcade.hello?.size ?? [$("image").width, $("image").height]);
+  const now = performance.now();
+  drawnTimes = [...drawnTimes.filter((time) => time > now - 1000), now];
+  if (hud.phase !== before) {
+    if (hud.phase === "ready") restart();
+    if (hasEnded()) latency.clear();
+    showState();
+  }
+}
+
+function ended() {
+  const { flight, hud } = arcade;
+  const gates = flight?.gates ?? hud.passed.length;
+  const time = flight?.race_time ?? hud.race_time;
+  const numbers = [["Gates", `${gates} / ${hud.gates}`], ["Time", clock(time)]];
+  if (flight) numbers.push(["Score", flight.score.toFixed(2)]);
+  if (flight?.place) numbers.push(["Place", `${flight.place}`]);
+  return {
+    kind: hud.phase,
+    title: hud.collision && hud.phase === "collided" ? `Collision: ${hud.collision}` : ENDED[hud.phase],
+    text: flight && !flight.ranked ? "This flight is not ranked." : "",
+    numbers,
+    log: flight?.log,
+    button: isPilot() ? "Fly again" : "",
+  };
+}
+
+/** What the panel in the centre says now; null: nothing. */
+function message() {
+  const { connected, hello, hud, status } = arcade;
+  if (!connected) {
+    const text = hello ? "A flight is paused, and its log is kept. Trying again …" : "";
+    return { kind: "lost", title: hello ? "Connection lost" : "Connecting …", text };
+  }
+  if (!hello || !status || !hud) return null;
+  if (hasEnded()) return ended();
+  if (status.paused) {
+    const reason = status.reason ? `${status.reason[0].toUpperCase()}${status.reason.slice(1)}. ` : "";
+    const text = reason + (isPilot() ? "P or Space continues." : "");
+    return { kind: "paused", title: "Paused", text, button: isPilot() ? "Continue" : "" };
+  }
+  if (hud.phase === "ready" && isPilot()) {
+    const text = "to take off, arrow keys to fly, H for help";
+    return { kind: "ready", title: arcade.mode === "assisted" ? "Hold W" : "W for more throttle", text };
+  }
+  return null;
+}
+
+function showState() {
+  const { status } = arcade;
+  drawMessage(message());
+  document.body.classList.toggle("lost", !arcade.connected);
+  const watches = arcade.connected && status?.role === "watcher";
+  $("banner").hidden = !watches;
+  setText($("banner-text"), status?.has_pilot ? "You are watching." : "The pilot has left.");
+  $("take-over").hidden = status?.has_pilot ?? true;
+  setText($("source"), arcade.source);
+  if (!status) return;
+  menu.state({ ...status, mode: isPilot() ? arcade.mode : arcade.hud?.mode, pilot: isPilot() });
+}
+
+const KEYS = {
+  Digit1: () => actions.mode(0),
+  Digit2: () => actions.mode(1),
+  Digit3: () => actions.mode(2),
+  KeyR: () => actions.reset(),
+  KeyP: () => actions.pause(),
+  Space: () => actions.pause(),
+  KeyC: () => actions.camera(),
+  KeyT: () => actions.clock(),
+  KeyM: () => menu.toggle(),
+  KeyH: () => openDialog($("help")),
+};
+
+/** Keys in a field or a dialog belong to it. */
+function isTyping(event) {
+  const tag = event.target.tagName;
+  const presses = event.code === "Space" || event.code === "Enter" || event.code === "Tab";
+  return (
+    document.querySelector("dialog[open]") !== null ||
+    event.ctrlKey || event.altKey || event.metaKey ||
+    tag === "INPUT" || tag === "SELECT" || (tag === "BUTTON" && presses)
+  );
+}
+
+function openDialog(dialog) {
+  if (isPilot() && isFlying()) actions.pause(true);
+  centre();
+  if (dialog === $("calibration")) calibration.show();
+  else dialog.showModal();
+}
+
+/** The hands have left the keys: centres the sticks; a throttle without a spring stays. */
+function centre() {
+  const { throttle } = keyboard.sticks;
+  keyboard.releaseAll();
+  keyboard.centre(arcade.mode, true);
+  if (arcade.mode !== "assisted") keyboard.sticks.throttle = throttle;
+  move(performance.now());
+}
+
+window.addEventListener("keydown", (event) => {
+  if (isTyping(event)) return;
+  if (KeyboardSticks.has(event.code)) {
+    event.preventDefault();
+    if (event.repeat) return;
+    keyboard.press(event.code, arcade.mode);
+    if (keyboard.active) arcade.source = "keyboard";
+    move(event.timeStamp);
+  } else if (event.code in KEYS) {
+    event.preventDefault();
+    if (!event.repeat) KEYS[event.code]();
+  }
+});
+window.addEventListener("keyup", (event) => {
+  if (!KeyboardSticks.has(event.code)) return;
+  keyboard.release(event.code, arcade.mode);
+  move(event.timeStamp);
+});
+window.addEventListener("blur", centre);
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden && isPilot() && isFlying()) actions.pause(true);
+});
+document.addEventListener("click", (event) => {
+  const inside = event.target.closest("dialog, select, input, label");
+  if (!inside && event.detail > 0) $("stage").focus();
+});
+$("settings").addEventListener("submit", () => $("stage").focus());
+$("open-help").addEventListener("click", () => openDialog($("help")));
+$("open-gamepad").addEventListener("click", () => openDialog($("calibration")));
+$("take-over").addEventListener("click", () => connection.send("take_over"));
+$("message-button").addEventListener("click", () => {
+  if (hasEnded()) actions.reset();
+  else actions.pause(false);
+});
+
+setInterval(() => send(performance.now()), PERIOD);
+setInterval(() => {
+  const now = performance.now();
+  arcade.rate = drawnTimes.filter((time) => time > now - 1000).length;
+  drawRates(arcade.rate, latency.median);
+}, 500);
+requestAnimationFrame(tick);
+showState();

@@ -1,0 +1,110 @@
+"""The cost of a tick of the arcade, and how late ticks are while images are drawn.
+
+    python bench/arcade_step.py [--course alphapilot] [--seconds 20] [--threads 1]
+
+The vehicle climbs and descends in assisted mode. The first part is the processor time of a
+tick (four steps, sticks, rule, log). The second is in real time: the physics thread, with and
+without the thread of the images, which draws as often as a page that acknowledges at once. The
+delay of a tick is its start compared with the wall clock, beyond that of the earliest tick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks
+from propwash.arcade._courses import find
+from propwash.arcade._images import Artist, Images, Scenery, Stage
+
+CLIMB, DESCEND = Sticks(throttle=0.6, yaw=0.2), Sticks(throttle=0.45, yaw=0.2)
+SIZE = (640, 360)
+
+
+def sticks_of(snapshot: Snapshot) -> Sticks:
+    """Sticks that climb and descend between 1 and 3 m, rotating."""
+    rises = snapshot.velocity[2] > 0.0
+    return CLIMB if snapshot.position[2] < (3.0 if rises else 1.0) else DESCEND
+
+
+def tick_time(game: Game, seconds: float) -> float:
+    """Processor time [s] of a tick."""
+    game.reset()
+    count = round(seconds / TICK)
+    began = time.process_time()
+    for _ in range(count):
+        game.tick(sticks_of(game.snapshot), "assisted")
+    return (time.process_time() - began) / count
+
+
+class Timed(Game):
+    """A game that notes when its ticks begin, on a clock without the time that is left out."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.began: list[float] = []
+        self.runner: Runner | None = None
+        super().__init__(*arguments, **options)
+
+    def tick(self, sticks: Sticks, mode: Any, number: int = 0) -> Snapshot:
+        """Notes the time, and advances."""
+        skipped = 0.0 if self.runner is None else self.runner.skipped
+        self.began.append(time.monotonic() - skipped)
+        return super().tick(sticks, mode, number)
+
+
+def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray, float, float]:
+    """Delays [s] of ticks, simulated time left out [s], and images per second."""
+    runner = game.runner = Runner(game)
+    frames = 0
+    images: Images | None = None
+    if threads is not None:
+        stage = Stage(game)
+
+        def publish(number: int, message: bytes) -> None:
+            nonlocal frames
+            frames = number
+            assert images is not None
+            images.request()
+
+        def failed(error: BaseException) -> None:
+            raise SystemExit(f"error: {error}")
+
+        artist = Artist(SIZE, threads)
+        images = Images(artist, lambda: Scenery(stage, runner.snapshot), publish, failed)
+        images.start()
+        images.request()
+    runner.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        runner.set_input(sticks_of(runner.snapshot), "assisted")
+        time.sleep(0.02)
+    if images is not None:
+        images.stop()
+    runner.stop()
+    began = np.array(game.began)
+    late = began - TICK * np.arange(len(began))
+    return late - late.min(), runner.skipped, frames / seconds
+
+
+def main() -> None:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--course", default="alphapilot")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--threads", type=int, default=1, help="of the renderer")
+    options = parser.parse_args()
+    course = find(options.course)
+    cost = tick_time(Game(course), options.seconds)
+    print(f"{course.name}: a tick takes {1e6 * cost:.0f} us of {1e6 * TICK:.0f} us")
+    print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")
+    for name, threads in (("without images", None), ("with images", options.threads)):
+        late, skipped, rate = delays(Timed(course), options.seconds, threads)
+        quantiles = 1e3 * np.quantile(late, [0.5, 0.99, 0.999, 1.0])
+        numbers = "".join(f"{q:8.2f}" for q in quantiles)
+        print(f"{name:24s}{numbers}   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out")
+
+
+if __name__ == "__main__":
+    main()

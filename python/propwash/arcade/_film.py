@@ -1,0 +1,113 @@
+"""Films of recorded flights, as the page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _checks
+from propwash.arcade import _courses, _ghosts
+from propwash.arcade._interface import MODES, Phase, Snapshot, Sticks
+from propwash.arcade._messages import ViewName
+from propwash.arcade._overlay import Overlay
+from propwash.arcade._view import View
+from propwash.logs import FlightRecord, read_record
+from propwash.viz import video
+
+Image = NDArray[np.uint8]
+
+_END = 2.0
+"""s, for which the result is shown."""
+
+
+def film(
+    log: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    course: str | PathLike[str] | None = None,
+    ghosts: Sequence[_ghosts.Ghost] = (),
+    view: ViewName = "chase",
+    size: tuple[int, int] = (640, 360),
+    rate: float = 30.0,
+    threads: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> str:
+    """Writes a video of a flight log with the numbers of the page; returns a description.
+
+    out: .mp4 (extra `video`) or .gif. course: None: that of the log. ghosts: other vehicles. size:
+    px, width and height. rate: images per second. threads: of the renderer. progress: called with
+    the completed fraction.
+
+    Raises ValueError, which names the log, if it is not a flight on a course, and ImportError if a
+    package is missing.
+    """
+    video.check(out)
+    rate = _checks.number("rate", rate, "from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
+    record = read_record(log)
+    try:
+        shown = list(snapshots(record, rate))
+        seed = _checks.seed(record.info.get("seed"))
+        chosen = _courses.find(record.info.get("course") if course is None else course)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
+    scene = chosen.scene(seed)
+    title = f"{record.info.get('vehicle', 'vehicle')}, {chosen.name}, seed {seed}"
+    eye = View(scene, size, threads)
+    overlay = Overlay(size, title, [gate.name for gate in scene.gates], ghosts)
+
+    def images() -> Iterator[Image]:
+        for number, snapshot in enumerate(shown, 1):
+            poses = [ghost.at(snapshot.race_time) for ghost in ghosts]
+            rgb = eye.render(snapshot, [pose for pose in poses if pose is not None], view)
+            yield overlay.draw(rgb, snapshot, eye)
+            if progress is not None:
+                progress(number / len(shown))
+        last = overlay.draw(rgb, snapshot, eye, ended=True)
+        for _ in range(round(_END * rate)):
+            yield last
+
+    count = video.write(out, images(), rate)
+    return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second"
+
+
+def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:
+    """The snapshots of a flight, `rate` a second, and the last one.
+
+    Raises ValueError for a record without the sticks, the modes or the gates of the arcade.
+    """
+    info = record.info
+    if record.sticks is None or record.mode is None or not set(record.mode) <= set(MODES):
+        raise ValueError(f"sticks, mode: expected sticks in each row, with modes {MODES}")
+    passed = [tuple(each) for each in info.get("passed", [])]
+    ghost = _ghosts.of_record(record, "")  # checks the times
+    take_off = float(info["take_off"])
+    when = np.arange(record.time[0], record.time[-1], 1.0 / rate)
+    rows = [*np.searchsorted(record.time, when, side="right") - 1, len(record.time) - 1]
+    for row in rows:
+        time = float(record.time[row]) - take_off
+        is_last = row == len(record.time) - 1
+        done = sum(each <= time + 1e-9 for each in ghost.gate_times)
+        yield Snapshot(
+            time=float(record.time[row]),
+            race_time=max(time, 0.0),
+            phase=_phase(info.get("phase"), time, is_last=is_last),
+            position=record.position[row],
+            attitude=record.attitude[row],
+            velocity=record.velocity[row],
+            body_rates=record.body_rates[row],
+            passed=tuple(passed[:done]),
+            collision=info.get("collision") if is_last else None,
+            mode=str(record.mode[row]),  # type: ignore[arg-type]
+            sticks=Sticks(*(float(x) for x in record.sticks[row])),
+            number=0,
+        )
+
+
+def _phase(result: Any, race_time: float, *, is_last: bool) -> Phase:
+    if race_time < 0.0:
+        return "ready"
+    return result if is_last and result in get_args(Phase) else "flying"

@@ -1,0 +1,178 @@
+// Gamepads and RC transmitters: axes to sticks, by a mapping that is kept for each device.
+//
+// A mapping: { channels: { roll: { axis, min, centre, max, inverted }, ... }, deadband, mode }.
+// mode: { button } or { axis }, or null: the switch that selects the mode of the sticks.
+
+import { CHANNELS } from "./sticks.js";
+
+const STORE = "propwash-arcade-gamepad:";
+const MOVED = 0.1; // change of an axis that makes the device the one in use
+export const DEADBAND = 0.03;
+
+function channel(axis, inverted) {
+  return { axis, min: -1, centre: 0, max: 1, inverted };
+}
+
+/** The W3C's standard gamepad: left stick throttle and yaw, right stick pitch and roll. */
+export function standardMapping() {
+  return {
+    channels: {
+      yaw: channel(0, false),
+      throttle: channel(1, true),
+      roll: channel(2, false),
+      pitch: channel(3, true),
+    },
+    deadband: DEADBAND,
+    mode: null,
+  };
+}
+
+function finite(value) {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+function validChannel(item) {
+  return (
+    item !== null && typeof item === "object" && Number.isInteger(item.axis) && item.axis >= 0 &&
+    finite(item.min) && finite(item.centre) && finite(item.max) &&
+    item.min < item.max && item.min <= item.centre && item.centre <= item.max
+  );
+}
+
+export function validMapping(mapping) {
+  return (
+    mapping !== null && typeof mapping === "object" && finite(mapping.deadband) &&
+    mapping.deadband >= 0 && mapping.deadband < 0.5 && typeof mapping.channels === "object" &&
+    mapping.channels !== null && CHANNELS.every((name) => validChannel(mapping.channels[name] ?? null))
+  );
+}
+
+/** The mapping kept for a device, or null. */
+export function load(id) {
+  try {
+    const mapping = JSON.parse(localStorage.getItem(STORE + id));
+    return validMapping(mapping) ? mapping : null;
+  } catch {
+    return null;
+  }
+}
+
+export function save(id, mapping) {
+  localStorage.setItem(STORE + id, JSON.stringify(mapping));
+}
+
+export function forget(id) {
+  localStorage.removeItem(STORE + id);
+}
+
+/** The mapping of a gamepad: kept, or standard; null: it needs a calibration. */
+export function mappingOf(pad) {
+  return load(pad.id) ?? (pad.mapping === "standard" ? standardMapping() : null);
+}
+
+/** -1 to 1: 0 within the deadband around the centre, continuous at its edges. */
+export function deflection(item, value, deadband) {
+  const range = value < item.centre ? item.centre - item.min : item.max - item.centre;
+  const part = range > 0 ? Math.min(1, Math.abs(value - item.centre) / range) : 0;
+  const size = Math.max(0, part - deadband) / (1 - deadband);
+  return size === 0 ? 0 : Math.sign(value - item.centre) * size * (item.inverted ? -1 : 1);
+}
+
+/** 0 to 1 over the whole range; a stick with a spring is at 0.5 within the deadband. */
+function throttle(item, value, deadband) {
+  const middle = (item.min + item.max) / 2;
+  const sprung = Math.abs(item.centre - middle) < 0.25 * (item.max - item.min);
+  if (sprung) return (1 + deflection(item, value, deadband)) / 2;
+  const part = Math.min(1, Math.max(0, (value - item.min) / (item.max - item.min)));
+  return item.inverted ? 1 - part : part;
+}
+
+/** Sticks of the values of the axes. */
+export function toSticks(mapping, axes) {
+  const sticks = {};
+  for (const name of CHANNELS) {
+    const item = mapping.channels[name];
+    const value = axes[item.axis] ?? item.centre;
+    const read = name === "throttle" ? throttle : deflection;
+    sticks[name] = read(item, value, mapping.deadband);
+  }
+  return sticks;
+}
+
+/** The position of the mode's switch: 0, 1, 2 of an axis; of a button, whether it is pressed. */
+function switchPosition(mapping, pad) {
+  if (!mapping.mode) return null;
+  if (mapping.mode.button !== undefined) return pad.buttons[mapping.mode.button]?.pressed ?? false;
+  const value = pad.axes[mapping.mode.axis] ?? 0;
+  return value < -1 / 3 ? 0 : value > 1 / 3 ? 2 : 1;
+}
+
+/** Follows the first connected gamepad. */
+export class Gamepads {
+  constructor(actions) {
+    this.actions = actions; // mode(index or null for the next), reset, pause, camera
+    this.rest = null; // axes when another device was used last
+    this.buttons = [];
+    this.position = null;
+    this.uncalibrated = null; // id of a device that needs a calibration
+    this.mapping = null;
+    this.id = null;
+  }
+
+  /** The connected gamepads. */
+  static connected() {
+    return [...navigator.getGamepads()].filter((pad) => pad && pad.connected !== false);
+  }
+
+  /** Reads the mapping again after a calibration. */
+  reload() {
+    this.id = null;
+  }
+
+  /** Another device is used: this one again when an axis of it moves. */
+  yield() {
+    this.rest = null;
+  }
+
+  /** { sticks, moved } or null without a mapped gamepad. */
+  read() {
+    const pads = Gamepads.connected();
+    const pad = pads.find((each) => mappingOf(each)) ?? pads[0];
+    if (!pad) {
+      this.id = this.uncalibrated = this.mapping = null;
+      return null;
+    }
+    if (pad.id !== this.id) {
+      this.id = pad.id;
+      this.mapping = mappingOf(pad);
+      this.uncalibrated = this.mapping ? null : pad.id;
+      this.rest = null;
+      this.position = this.mapping && switchPosition(this.mapping, pad);
+      this.buttons = pad.buttons.map((button) => button.pressed);
+    }
+    if (!this.mapping) return null;
+    this.act(pad);
+    this.rest ??= [...pad.axes];
+    const used = Object.values(this.mapping.channels).map((item) => item.axis);
+    const moved = used.some((axis) => Math.abs(pad.axes[axis] - this.rest[axis]) > MOVED);
+    return { sticks: toSticks(this.mapping, pad.axes), moved };
+  }
+
+  act(pad) {
+    const pressed = pad.buttons.map((button) => button.pressed);
+    const now = (index) => pressed[index] && !this.buttons[index];
+    if (pad.mapping === "standard") {
+      if (now(0) && !this.mapping.mode) this.actions.mode(null);
+      if (now(3)) this.actions.camera();
+      if (now(8)) this.actions.reset();
+      if (now(9)) this.actions.pause();
+    }
+    const position = switchPosition(this.mapping, pad);
+    if (position !== this.position) {
+      if (typeof position === "number") this.actions.mode(position);
+      else if (position) this.actions.mode(null);
+      this.position = position;
+    }
+    this.buttons = pressed;
+  }
+}

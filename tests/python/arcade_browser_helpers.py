@@ -1,0 +1,165 @@
+"""A browser, a running arcade, and a pilot who flies by the keys of its page."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from propwash import _rotation
+
+PATIENCE = 60.0  # s, as the machine may be busy
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+def require_chromium() -> str:
+    """The browser; skips without it or Playwright."""
+    pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install playwright")
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        pytest.skip("Chromium is missing (Debian: chromium)")
+    return path
+
+
+@contextmanager
+def offline_chromium(path: str) -> Iterator[Any]:
+    """Chromium, in which no host but 127.0.0.1 can be found."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class RunningArcade:
+    """`python -m propwash arcade` in a process."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        command = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
+        command += ["--size", "320x180", "--folder", str(folder), *options]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        if not self.url.startswith("http://127.0.0.1:"):
+            raise AssertionError(f"no address: {self.stop()}")
+
+    def stop(self) -> str:
+        """Ends it as Ctrl-C does; what it has written on stderr."""
+        self._process.send_signal(signal.SIGINT)
+        _, errors = self._process.communicate(timeout=PATIENCE)
+        return errors
+
+    def logs(self) -> list[Path]:
+        """The flight logs."""
+        return sorted(self.folder.glob("*.csv"))
+
+
+class ArcadePage:
+    """A page of the arcade. Every request and error of it is recorded."""
+
+    def __init__(self, context: Any, url: str) -> None:
+        self.page = context.new_page()
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("websocket", lambda socket: self.requests.append(socket.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(url)
+        self.wait("window.arcade?.frames > 1 && arcade.status && arcade.course")
+        if self.get("arcade.status.role") == "pilot":  # whatever the test before has left
+            self.get("for (const b of document.querySelectorAll('[value=\"1\"], #reset')) b.click()")
+            self.wait("arcade.status.scale === 1 && arcade.hud.phase === 'ready'")
+
+    def get(self, expression: str) -> Any:
+        """The value of an expression in the page."""
+        return self.page.evaluate(expression)
+
+    def wait(self, expression: str, meanwhile: Callable[[], None] | None = None) -> Any:
+        """Waits until an expression is true. (Playwright's own wait needs unsafe-eval.)"""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            value = self.get(expression)
+            if value:
+                return value
+            if meanwhile:
+                meanwhile()
+            time.sleep(0.02)
+        state = self.get("JSON.stringify({...window.arcade, hello: null, course: null})")
+        raise AssertionError(f"not true within {PATIENCE} s: {expression}; {state}")
+
+    def press(self, key: str) -> None:
+        """Presses and releases a key."""
+        self.page.keyboard.press(key)
+
+
+class KeyPilot:
+    """Flies through gates in assisted mode: reads the state of the page, presses its keys."""
+
+    KEYS = (("ArrowRight", "ArrowLeft"), ("ArrowUp", "ArrowDown"), ("d", "a"), ("w", "s"))
+    MARGIN = 0.12  # deflection between the desired and the present one, above which a key is used
+
+    def __init__(self, arcade: ArcadePage) -> None:
+        self._keyboard, self._arcade = arcade.page.keyboard, arcade
+        self._down: set[str] = set()
+
+    def step(self) -> None:
+        """Presses and releases keys for the newest image."""
+        hud, gates, sticks = self._arcade.get("[arcade.hud, arcade.course.gates, arcade.sticks]")
+        now = [sticks["roll"], sticks["pitch"], sticks["yaw"], 2 * sticks["throttle"] - 1]
+        if len(hud["passed"]) < len(gates) and hud["phase"] in ("ready", "flying"):
+            desired = self.deflections(hud, gates[len(hud["passed"])])
+        else:
+            desired = [0.0] * 4
+        down = set()
+        for (positive, negative), goal, value in zip(self.KEYS, desired, now, strict=True):
+            if abs(goal) > self.MARGIN and abs(goal) > abs(value):
+                down.add(positive if goal > 0 else negative)
+        for key in self._down - down:
+            self._keyboard.up(key)
+        for key in down - self._down:
+            self._keyboard.down(key)
+        self._down = down
+
+    def release(self) -> None:
+        """Releases all keys."""
+        for key in self._down:
+            self._keyboard.up(key)
+        self._down = set()
+
+    @staticmethod
+    def deflections(hud: dict[str, Any], gate: dict[str, Any]) -> list[float]:
+        """Roll, pitch, yaw and climb, -1 to 1, along the axis of a gate."""
+        axes = _rotation.rotation(np.array(gate["attitude"]))
+        offset = axes.T @ (np.array(hud["position"]) - gate["position"])
+        error = math.hypot(offset[1], offset[2])
+        goal = np.array([max(0.0, 1.0 - 2.0 * error) - 0.2 * (offset[0] > 0.0), 0.0, 0.0])
+        goal[1:] = np.clip(-1.2 * offset[1:], -1.0, 1.0)
+        velocity = axes @ goal  # m/s, world
+        yaw = heading(np.array(hud["attitude"]))
+        turn = math.remainder(math.atan2(axes[1, 0], axes[0, 0]) - yaw, math.tau)
+        forward = math.cos(yaw) * velocity[0] + math.sin(yaw) * velocity[1]
+        left = math.cos(yaw) * velocity[1] - math.sin(yaw) * velocity[0]
+        return [-left / 3.0, forward / 3.0, -turn, float(velocity[2]) / 2.0]
+
+
+def heading(attitude: NDArray[np.float64]) -> float:
+    """rad, of body x from world x, counter-clockwise."""
+    w, x, y, z = attitude
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
