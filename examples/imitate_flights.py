@@ -46,17 +46,22 @@ to continue the present motion (de Haan et al., "Causal confusion in imitation l
 
 def read_flights(folder: Path) -> list[logs.FlightRecord]:
     """The flights of a folder that passed a gate."""
+    if not folder.is_dir():
+        raise SystemExit(f"error: --flights {folder}: expected a folder of logs, found none")
     files = sorted(each for each in folder.iterdir() if each.suffix in (".csv", ".mcap"))
     flights = [logs.read_record(file) for file in files]
     kept = [each for each in flights if each.gates is not None and each.gates[-1] > 0]
     if not kept:
-        raise SystemExit(f"error: {folder}: expected logs of flights that passed a gate, got none")
+        raise SystemExit(
+            f"error: --flights {folder}: expected logs of flights that passed a gate, got "
+            f"{len(files)} others; fly some with python -m propwash arcade --folder {folder}"
+        )
     return kept
 
 
 def later(values: Array, time: Array) -> Array:
     """Values (K, …) of the rows that are LEAD later, or of the last row."""
-    rows = np.searchsorted(time, time + LEAD)
+    rows = np.arange(len(time)) + round(LEAD / (time[1] - time[0]))
     return values[np.minimum(rows, len(time) - 1)]
 
 
@@ -82,12 +87,16 @@ class Task:
         return list(self.options["gates"])
 
     @classmethod
-    def of(cls, flights: Sequence[logs.FlightRecord]) -> Task:
-        """The course of the flights, up to the last gate that half of them passed."""
+    def of(cls, flights: Sequence[logs.FlightRecord], file: str | None = None) -> Task:
+        """The course of the flights, up to the last gate that half of them passed.
+
+        file: of a course that is not part of the package.
+        """
         names = sorted({(each.info["course"], each.info["vehicle"]) for each in flights})
         if len(names) > 1:
-            raise SystemExit(f"error: expected flights of one course and vehicle, got {names}")
-        course = arcade.find_course(names[0][0])
+            found = ", ".join(" with ".join(each) for each in names)
+            raise SystemExit(f"error: expected flights of one course and vehicle, got {found}")
+        course = arcade.find_course(file or names[0][0])
         counts = sorted(int(each.gates[-1]) for each in flights if each.gates is not None)
         passed = counts[len(counts) // 2]
         speeds = [np.abs(commanded(each)[:, :3]).max() for each in flights]
@@ -181,6 +190,8 @@ def demonstrated(count: int, course: str, mode: Mode) -> list[logs.FlightRecord]
         print(f"  seed {seed}: {len(end.passed)} gates, {end.phase}, {end.race_time:.1f} s")
         if end.passed:
             flights.append(game.record())
+    if not flights:
+        raise SystemExit("error: expected a flight that passed a gate; raise --count")
     return flights
 
 
@@ -189,7 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--flights", type=Path, help="folder of logs, .csv or .mcap; by default a script flies")
-    add("--course", default="alphapilot", help="of the scripted pilot (default: %(default)s)")
+    add("--course", help="name or file; by default that of the logs, or alphapilot")
     add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
     add("--count", type=int, default=10, help="flights to learn from (default: %(default)s)")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
@@ -198,14 +209,17 @@ def main() -> None:
     add("--out", type=Path, default=Path("imitated.onnx"), help="policy (default: %(default)s)")
     add("--plot", type=Path, help="an image of the flights")
     options = parser.parse_args()
+    for name in ("count", "steps", "episodes"):
+        if getattr(options, name) < 1:
+            raise SystemExit(f"error: --{name}: expected at least 1")
     torch.set_num_threads(1)
 
     if options.flights is None:
-        flights = demonstrated(options.count, options.course, options.mode)
+        flights = demonstrated(options.count, options.course or "alphapilot", options.mode)
     else:
         flights = read_flights(options.flights)[: options.count]
         print(f"{len(flights)} flights of {options.flights}")
-    task = Task.of(flights)
+    task = Task.of(flights, options.course)
     start = time.process_time()
     observations, actions = map(np.concatenate, zip(*map(task.examples, flights), strict=True))
     print(f"{len(observations):,} rows to learn from, {len(task.gates)} gates")
