@@ -24,9 +24,7 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 def require_chromium() -> str:
     """The browser; skips without it or Playwright."""
-    pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is missing: pip install playwright"
-    )
+    pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install playwright")
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if path is None:
         pytest.skip("Chromium is missing (Debian: chromium)")
@@ -86,9 +84,7 @@ class ArcadePage:
         self.page.goto(url)
         self.wait("window.arcade?.frames > 1 && arcade.status && arcade.course")
         if self.get("arcade.status.role") == "pilot":  # whatever the test before has left
-            self.get(
-                "for (const b of document.querySelectorAll('[value=\"1\"], #reset')) b.click()"
-            )
+            self.get("for (const b of document.querySelectorAll('[value=\"1\"], #reset')) b.click()")
             self.wait("arcade.status.scale === 1 && arcade.hud.phase === 'ready'")
 
     def get(self, expression: str) -> Any:

@@ -254,20 +254,13 @@ def calibrate(page: ArcadePage) -> None:
     assert "needs a calibration" in page.page.locator("#calibration-text").inner_text()
     page.page.locator("#calibration-start").click()
     page.page.locator("#calibration-next").click()
-    for word, axis, value in (
-        ("throttle", 2, 1),
-        ("yaw", 3, 0.8),
-        ("pitch", 1, -1),
-        ("roll", 0, 1),
-    ):
+    for word, axis, value in (("throttle", 2, 1), ("yaw", 3, 0.8), ("pitch", 1, -1), ("roll", 0, 1)):
         page.wait(f"document.getElementById('calibration-text').textContent.includes('{word}')")
         page.get(f"pad.axes[{axis}] = {value}")
     page.wait("document.getElementById('calibration-text').textContent.includes('edges')")
     for value in (-0.8, 0.8, 0):
         page.get(f"pad.axes = [{value}, {value}, {value}, {value}, -1]")
-        page.get(
-            "new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))"
-        )
+        page.get("new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))")
     page.page.locator("#calibration-next").click()
     page.get("pad.axes[4] = 1")  # the switch of the mode
     page.wait("document.getElementById('calibration-text').textContent.includes('Saved')")

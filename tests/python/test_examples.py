@@ -50,7 +50,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     ),
     (
         "imitate_flights.py",
-        ["--course", "eight", "--count", "4", "--steps", "600", "--episodes", "10"]
+        ["--course", "eight", "--count", "3", "--steps", "300", "--episodes", "5"]
         + ["--plot", "imitated.png"],
         [r"no logs: a script flies", r"finished \[%\] +\d", r"plot imitated\.png"],
     ),

@@ -141,7 +141,7 @@ def test_a_policy_flies_courses_that_it_has_not_seen(tmp_path: Path) -> None:
     assert description.training["flights"] == 5
     finished = re.search(r"finished \[%\] +([\d.]+)", ran.stdout)
     assert finished is not None
-    # of 30 flights of a policy that finishes 85 % of courses, fewer than 18: probability 0.001
+    # of 30 flights of a policy that finishes 85 % of courses, fewer than 18: probability 0.0002
     assert float(finished[1]) >= 60.0
 
 
@@ -150,7 +150,7 @@ def run(*arguments: str) -> Any:
         [sys.executable, str(EXAMPLES / "imitate_flights.py"), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
