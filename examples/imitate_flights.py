@@ -28,7 +28,7 @@ import torch
 from arcade_pilot import Pilot, fly
 from numpy.typing import NDArray
 from propwash import arcade, logs
-from propwash.arcade import MODES, Game, Mode
+from propwash.arcade import MODES, Course, Game, Mode
 from propwash.gym import policy
 from propwash.gym.evaluation import Evaluation, evaluate, measures
 from propwash.gym.ppo import Agent, Args
@@ -44,17 +44,22 @@ COLUMNS = (*range(3), 6, 9, *range(22, 38))
 to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019)."""
 
 
-def read_flights(folder: Path) -> list[logs.FlightRecord]:
-    """The flights of a folder that passed a gate."""
+def read_flights(folder: Path, course: str | None = None) -> list[logs.FlightRecord]:
+    """The flights of a folder that passed a gate, on any course or on that of a name."""
     if not folder.is_dir():
         raise SystemExit(f"error: --flights {folder}: expected a folder of logs, found none")
     files = sorted(each for each in folder.iterdir() if each.suffix in (".csv", ".mcap"))
-    flights = [logs.read_record(file) for file in files]
+    try:
+        flights = [logs.read_record(file) for file in files]
+    except (ValueError, ImportError) as error:
+        raise SystemExit(f"error: {error}") from None
     kept = [each for each in flights if each.gates is not None and each.gates[-1] > 0]
+    kept = [each for each in kept if course in (None, each.info["course"])]
     if not kept:
         raise SystemExit(
-            f"error: --flights {folder}: expected logs of flights that passed a gate, got "
-            f"{len(files)} others; fly some with python -m propwash arcade --folder {folder}"
+            f"error: --flights {folder}: expected logs of flights that passed a gate"
+            f"{f' of {course}' if course else ''}, got {len(files)} others; fly some with "
+            f"python -m propwash arcade --folder {folder}"
         )
     return kept
 
@@ -79,6 +84,7 @@ def commanded(flight: logs.FlightRecord) -> Array:
 class Task:
     """The environments of the course that the flights passed."""
 
+    course: Course
     options: dict[str, Any]
 
     @property
@@ -87,21 +93,22 @@ class Task:
         return list(self.options["gates"])
 
     @classmethod
-    def of(cls, flights: Sequence[logs.FlightRecord], file: str | None = None) -> Task:
+    def of(cls, flights: Sequence[logs.FlightRecord], course: Course | None = None) -> Task:
         """The course of the flights, up to the last gate that half of them passed.
 
-        file: of a course that is not part of the package.
+        course: None: found by the name in the logs.
         """
         names = sorted({(each.info["course"], each.info["vehicle"]) for each in flights})
         if len(names) > 1:
             found = ", ".join(" with ".join(each) for each in names)
             raise SystemExit(f"error: expected flights of one course and vehicle, got {found}")
-        course = arcade.find_course(file or names[0][0])
+        course = course or arcade.find_course(names[0][0])
         counts = sorted(int(each.gates[-1]) for each in flights if each.gates is not None)
         passed = counts[len(counts) // 2]
         speeds = [np.abs(commanded(each)[:, :3]).max() for each in flights]
         longest = max(each.time[-1] - each.info["take_off"] for each in flights)
         return cls(
+            course,
             {
                 "vehicle": names[0][1],
                 "course": course.file,
@@ -109,7 +116,7 @@ class Task:
                 "action": "velocity",
                 "max_speed": float(math.ceil(max(speeds))),
                 "episode_seconds": float(math.ceil(1.5 * longest)),
-            }
+            },
         )
 
     def examples(self, flight: logs.FlightRecord) -> tuple[Numbers, Numbers]:
@@ -160,8 +167,8 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
     figure, axes = plt.subplots(1, 3, figsize=(13, 5), width_ratios=(1, 1, 0.8))
     paths = [each.position for each in flights]
     own = [result.position[:, k] for k in range(min(20, result.position.shape[1]))]
-    gates = [g for g in arcade.find_course(flights[0].info["course"]).gates if g.name in task.gates]
-    for where, lines, title in ((axes[0], paths, "flights"), (axes[1], own, "policy")):
+    gates = task.course.gates[: len(task.gates)]
+    for where, lines, title in ((axes[0], paths, "flights: "), (axes[1], own, "policy, flights: ")):
         for line in lines:
             where.plot(line[:, 0], line[:, 1], color="C0", linewidth=0.7, alpha=0.6)
         for number, gate in enumerate(gates, 1):
@@ -171,21 +178,21 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
             ends = np.array([gate.position[:2] - side, gate.position[:2] + side])
             where.plot(*ends.T, color="C3", linewidth=2.5)
             where.annotate(str(number), ends[1], fontsize=8)
-        where.set(title=f"{len(lines)} {title}", xlabel="x / m", ylabel="y / m", aspect="equal")
+        where.set(title=f"{title}{len(lines)}", xlabel="x / m", ylabel="y / m", aspect="equal")
     passed = result.infos["gates"]
     axes[2].hist(passed, np.arange(len(task.gates) + 2) - 0.5, rwidth=0.8)
-    axes[2].set(title=f"{len(passed)} flights of the policy", xlabel="gates passed")
+    axes[2].set(title=f"gates passed in {len(passed)} flights", xlabel="gates")
     figure.tight_layout()
     figure.savefig(file, dpi=110)
     print(f"plot {file}")
 
 
-def demonstrated(count: int, course: str, mode: Mode) -> list[logs.FlightRecord]:
+def demonstrated(count: int, course: Course, mode: Mode) -> list[logs.FlightRecord]:
     """Flights of the scripted pilot that passed a gate."""
-    print(f"no logs: a script flies the course {course} {count} times, {mode} mode")
+    print(f"no logs: a script flies the course {course.name} {count} times, {mode} mode")
     flights = []
     for seed in range(count):
-        game = Game(arcade.find_course(course), seed=seed)
+        game = Game(course, seed=seed)
         end = fly(game, Pilot(game, mode, SPEED, human=seed))
         print(f"  seed {seed}: {len(end.passed)} gates, {end.phase}, {end.race_time:.1f} s")
         if end.passed:
@@ -200,9 +207,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--flights", type=Path, help="folder of logs, .csv or .mcap; by default a script flies")
-    add("--course", help="name or file; by default that of the logs, or alphapilot")
+    add("--course", help="name or scene file; by default that of the logs, or alphapilot")
     add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
-    add("--count", type=int, default=10, help="flights to learn from (default: %(default)s)")
+    add("--count", type=int, default=10, help="flights, the last by name (default: %(default)s)")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the training (default: %(default)s)")
     add("--episodes", type=int, default=100, help="of the evaluation (default: %(default)s)")
@@ -214,12 +221,14 @@ def main() -> None:
             raise SystemExit(f"error: --{name}: expected at least 1")
     torch.set_num_threads(1)
 
+    course = None if options.course is None else arcade.find_course(options.course)
     if options.flights is None:
-        flights = demonstrated(options.count, options.course or "alphapilot", options.mode)
+        course = course or arcade.find_course("alphapilot")
+        flights = demonstrated(options.count, course, options.mode)
     else:
-        flights = read_flights(options.flights)[: options.count]
+        flights = read_flights(options.flights, course.name if course else None)[-options.count :]
         print(f"{len(flights)} flights of {options.flights}")
-    task = Task.of(flights, options.course)
+    task = Task.of(flights, course)
     start = time.process_time()
     observations, actions = map(np.concatenate, zip(*map(task.examples, flights), strict=True))
     print(f"{len(observations):,} rows to learn from, {len(task.gates)} gates")
