@@ -19,6 +19,14 @@ from numpy.typing import NDArray
 from propwash import _rotation
 
 PATIENCE = 60.0  # s, as the machine may be busy
+FAKE_GAMEPAD = """
+window.pad = {
+  id: "Test transmitter", index: 0, connected: true, mapping: "", timestamp: 0,
+  axes: [0, 0, -1, 0, -1],
+  buttons: [0, 1].map(() => ({ pressed: false, touched: false, value: 0 })),
+};
+navigator.getGamepads = () => [window.pad, null, null, null];
+"""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -167,3 +175,53 @@ def heading(attitude: NDArray[np.float64]) -> float:
     """rad, of body x from world x, counter-clockwise."""
     w, x, y, z = attitude
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
+def take_off(page: ArcadePage, height: float = 0.8) -> None:
+    """Flies straight up, after a reset."""
+    page.press("r")
+    page.wait("arcade.hud.phase === 'ready' && arcade.hud.time < 5")
+    page.page.keyboard.down("w")
+    page.wait(f"arcade.hud.phase === 'flying' && arcade.hud.height > {height}")
+    page.page.keyboard.up("w")
+    page.wait("Math.abs(arcade.hud.velocity[2]) < 0.3")
+
+
+def load_course(page: ArcadePage, name: str, vehicle: str, seed: int) -> None:
+    """By the menu."""
+    page.press("m")
+    form = page.page.locator("#settings")
+    form.locator("[name=course]").select_option(name)
+    form.locator("[name=vehicle]").select_option(vehicle)
+    form.locator("[name=seed]").fill(str(seed))
+    form.locator("button").click()
+    page.wait(f"arcade.course.name === '{name}' && arcade.course.seed === {seed}")
+    page.wait("arcade.hud.phase === 'ready' && arcade.hud.gates === arcade.course.gates.length")
+    page.press("m")
+
+
+def calibrate(page: ArcadePage) -> None:
+    """Throttle on axis 2 without a spring, yaw on 3, pitch on 1 inverted, roll on 0."""
+    page.page.locator("#open-gamepad").click()
+    assert "needs a calibration" in page.page.locator("#calibration-text").inner_text()
+    page.page.locator("#calibration-start").click()
+    page.page.locator("#calibration-next").click()
+    for word, axis, value in (
+        ("throttle", 2, 1),
+        ("yaw", 3, 0.8),
+        ("pitch", 1, -1),
+        ("roll", 0, 1),
+    ):
+        page.wait(f"document.getElementById('calibration-text').textContent.includes('{word}')")
+        page.get(f"pad.axes[{axis}] = {value}")
+    page.wait("document.getElementById('calibration-text').textContent.includes('edges')")
+    for value in (-0.8, 0.8, 0):
+        page.get(f"pad.axes = [{value}, {value}, {value}, {value}, -1]")
+        page.get(
+            "new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))"
+        )
+    page.page.locator("#calibration-next").click()
+    page.get("pad.axes[4] = 1")  # the switch of the mode
+    page.wait("document.getElementById('calibration-text').textContent.includes('Saved')")
+    page.get("pad.axes = [0, 0, -1, 0, 0]")
+    page.press("Escape")

@@ -10,24 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from arcade_browser_helpers import (
+    FAKE_GAMEPAD,
     ArcadePage,
     KeyPilot,
     RunningArcade,
+    calibrate,
+    load_course,
     offline_chromium,
     require_chromium,
+    take_off,
 )
 from propwash import logs
 
 pytestmark = pytest.mark.slow
-
-FAKE_GAMEPAD = """
-window.pad = {
-  id: "Test transmitter", index: 0, connected: true, mapping: "", timestamp: 0,
-  axes: [0, 0, -1, 0, -1],
-  buttons: [0, 1].map(() => ({ pressed: false, touched: false, value: 0 })),
-};
-navigator.getGamepads = () => [window.pad, null, null, null];
-"""
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +43,6 @@ def context(browser: Any) -> Iterator[Any]:
     opened = browser.new_context(viewport={"width": 1280, "height": 720})
     yield opened
     opened.close()
-
-
-def take_off(page: ArcadePage, height: float = 0.8) -> None:
-    """Flies straight up, after a reset."""
-    page.press("r")
-    page.wait("arcade.hud.phase === 'ready' && arcade.hud.time < 5")
-    page.page.keyboard.down("w")
-    page.wait(f"arcade.hud.phase === 'flying' && arcade.hud.height > {height}")
-    page.page.keyboard.up("w")
-    page.wait("Math.abs(arcade.hud.velocity[2]) < 0.3")
 
 
 def test_the_page_needs_no_network(arcade: RunningArcade, context: Any) -> None:
@@ -133,10 +118,12 @@ def test_each_key_moves_the_vehicle_in_its_direction(arcade: RunningArcade, cont
     assert page.get("arcade.hud.phase") == "flying"
 
 
+@pytest.mark.parametrize("course", ["alphapilot", "eight"])
 def test_latency_from_key_to_image(
-    arcade: RunningArcade, context: Any, record_property: Any
+    arcade: RunningArcade, context: Any, record_property: Any, course: str
 ) -> None:
     page = ArcadePage(context, arcade.url)
+    load_course(page, course, "flightgoggles", 0)
     take_off(page)
     page.get("arcade.latency.values.length = 0")
     for key in ("ArrowLeft", "ArrowRight") * 6:
@@ -154,7 +141,7 @@ def test_latency_from_key_to_image(
     low, high = np.quantile(values, [0.1, 0.9])
     text = f"{median:.0f} ms, 10 % {low:.0f} ms, 90 % {high:.0f} ms, {rate} images/s"
     record_property("latency", text)
-    print(f"latency from key to image: {text}")
+    print(f"{course}: from key to image {text}")
 
 
 def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, context: Any) -> None:
@@ -182,19 +169,11 @@ def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, conte
 
 def test_the_menu_loads_another_course(arcade: RunningArcade, context: Any) -> None:
     page = ArcadePage(context, arcade.url)
-    page.press("m")
-    form = page.page.locator("#settings")
-    form.locator("[name=course]").select_option("alphapilot")
-    form.locator("[name=vehicle]").select_option("blackbird")
-    form.locator("[name=seed]").fill("7")
-    form.locator("button").click()
-    page.wait("arcade.course.name === 'alphapilot' && arcade.hud.gates === 11")
-    assert page.get("[arcade.course.seed, arcade.course.vehicle]") == [7, "blackbird"]
-    form.locator("[name=course]").select_option("eight")
-    form.locator("[name=vehicle]").select_option("flightgoggles")
-    form.locator("[name=seed]").fill("0")
-    form.locator("button").click()
-    page.wait("arcade.course.name === 'eight' && arcade.course.seed === 0")
+    load_course(page, "alphapilot", "blackbird", 7)
+    assert page.get("[arcade.course.vehicle, arcade.hud.gates]") == ["blackbird", 11]
+    assert page.get("document.getElementById('flight-title').textContent").endswith("seed 7")
+    load_course(page, "eight", "flightgoggles", 0)
+    assert page.get("arcade.course.vehicle") == "flightgoggles"
 
 
 def test_lost_pilot_pauses_and_a_watcher_takes_over(arcade: RunningArcade, context: Any) -> None:
@@ -248,33 +227,6 @@ def test_a_lost_server_is_shown_and_the_log_of_the_flight_is_kept(
     assert page.page.locator("#message-title").inner_text() == "Connection lost"
     (log,) = arcade.logs()
     assert logs.read_record(log).position[:, 2].max() > 0.7
-
-
-def calibrate(page: ArcadePage) -> None:
-    """Throttle on axis 2 without a spring, yaw on 3, pitch on 1 inverted, roll on 0."""
-    page.page.locator("#open-gamepad").click()
-    assert "needs a calibration" in page.page.locator("#calibration-text").inner_text()
-    page.page.locator("#calibration-start").click()
-    page.page.locator("#calibration-next").click()
-    for word, axis, value in (
-        ("throttle", 2, 1),
-        ("yaw", 3, 0.8),
-        ("pitch", 1, -1),
-        ("roll", 0, 1),
-    ):
-        page.wait(f"document.getElementById('calibration-text').textContent.includes('{word}')")
-        page.get(f"pad.axes[{axis}] = {value}")
-    page.wait("document.getElementById('calibration-text').textContent.includes('edges')")
-    for value in (-0.8, 0.8, 0):
-        page.get(f"pad.axes = [{value}, {value}, {value}, {value}, -1]")
-        page.get(
-            "new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))"
-        )
-    page.page.locator("#calibration-next").click()
-    page.get("pad.axes[4] = 1")  # the switch of the mode
-    page.wait("document.getElementById('calibration-text').textContent.includes('Saved')")
-    page.get("pad.axes = [0, 0, -1, 0, 0]")
-    page.press("Escape")
 
 
 def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, context: Any) -> None:

@@ -27,7 +27,7 @@ const arcade = {
   course: null,
   board: null,
   flight: null, // the result of the flight that has ended
-  lastLog: null,
+  lastLog: null, // file of the flight log
   hud: null, // the numbers of the image that is drawn
   frames: 0, // images drawn
   rate: 0, // images per second
@@ -81,9 +81,9 @@ const received = {
     menu.course(message);
   },
   flight(message) {
-    arcade.flight = message;
     arcade.lastLog = message.log;
-    if (message.result === "reset" && message.log) notice(`Log: ${message.log}`);
+    if (message.result in ENDED) arcade.flight = message;
+    else if (message.log) notice(`Log: ${message.log}`);
   },
   board(message) {
     arcade.board = message;
@@ -221,6 +221,7 @@ function draw(hud, bitmap) {
   drawnTimes = [...drawnTimes.filter((time) => time > now - 1000), now];
   if (hud.phase !== before) {
     if (hud.phase === "ready") restart();
+    if (hud.phase === "flying") arcade.flight = null; // a result that came after a reset
     if (hasEnded()) latency.clear();
     showState();
   }
