@@ -412,8 +412,9 @@ def _vehicles(folder: Path) -> list[Files]:
 def _scenes(folder: Path) -> list[Files]:
     saved = folder / "saved.toml"
     Scene.load("alphapilot", seed=3).save(saved)
-    texts = [_SCENE.encode(), _SCENE.encode(), _FOREST.encode(), _WAREHOUSE.encode()]
-    return [{"scene.toml": text} for text in (*texts, saved.read_bytes())]
+    texts = [_SCENE, 'base = "room"\n' + _SCENE, _FOREST, _WAREHOUSE]
+    contents = [*(text.encode() for text in texts), saved.read_bytes()]
+    return [{"scene.toml": content} for content in contents]
 
 
 def _with_mesh(name: str, mesh: bytes) -> Callable[[Path], list[Files]]:
