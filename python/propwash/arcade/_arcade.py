@@ -64,6 +64,7 @@ class Arcade:
         self._ghosts: tuple[GhostKind, ...] = ()
         self._lineup = Lineup(runner.game)
         self._announced = self._lineup
+        self._continues = False  # whether the clock continues after the selection under way
 
     @property
     def frame_state(self) -> FrameState:
@@ -90,7 +91,9 @@ class Arcade:
 
     def pause(self, paused: bool) -> None:
         """Stops the clock, or continues."""
-        self._runner.pause(paused)
+        with self._lock:
+            self._continues = False
+            self._runner.pause(paused)
 
     def set_scale(self, scale: float) -> None:
         """Sets simulated seconds per second."""
@@ -101,10 +104,12 @@ class Arcade:
         self._view = view
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight, not paused. Raises ValueError for unknown names."""
+        """Starts a new flight, not paused unless `pause` follows. Raises ValueError for names."""
         course = _known("course", message.course, self._choices.courses)
         vehicle = _known("vehicle", message.vehicle, self._choices.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
+        with self._lock:
+            self._continues = True
         selecting = self._workers.submit(self._change, course, vehicle, message.seed)
         selecting.add_done_callback(self._report)
 
@@ -147,11 +152,15 @@ class Arcade:
         try:
             self._runner.select(course, vehicle, seed)
         finally:
-            self._runner.pause(False)
+            with self._lock:
+                if self._continues:
+                    self._runner.pause(False)
 
     def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
         """Shows each ghost when it is made."""
         for kind in kinds:
+            if self._lineup.game is not game:
+                return
             ghost = self._make_ghost(kind, game)
             if ghost is None:
                 name = f"{game.course.name} with seed {game.seed}"
