@@ -101,14 +101,23 @@ class Board:
         """Adds a flight. Returns its place from 1, or None for a flight that is not ranked."""
         if not entry.date:
             entry = msgspec.structs.replace(entry, date=datetime.now(UTC).isoformat("T", "seconds"))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(self.folder / f".{FILE}.lock"):
+        with self.locked():
             entries = [*self.entries(), entry]
             data = msgspec.json.encode(_File(_VERSION, entries))
             with _files.written_whole(self._file) as part:
                 part.write_bytes(msgspec.json.format(data, indent=1) + b"\n")
         ranked = self._ranked(entries, entry.course, entry.seed)
         return next((place for place, each in enumerate(ranked, 1) if each is entry), None)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Excludes other threads and programs that lock the folder, which it creates."""
+        import fcntl
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / f".{FILE}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     @staticmethod
     def _ranked(entries: list[Entry], course: str, seed: int) -> list[Entry]:
@@ -133,13 +142,3 @@ def default_name() -> str:
     except (OSError, KeyError, ImportError):
         return "pilot"
     return name[:_MAX_NAME] if name and name.isprintable() else "pilot"
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Excludes other threads and programs that lock the same file."""
-    import fcntl
-
-    with file.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
