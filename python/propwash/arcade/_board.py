@@ -45,10 +45,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Flight log, a file in the folder."""
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.name) <= _MAX_NAME or not self.name.isprintable():
-            raise ValueError(
-                f"name: expected 1 to {_MAX_NAME} printable characters, got {self.name!r:.100}"
-            )
+        check_name(self.name)
         if self.gates < 0 or not all(map(math.isfinite, (self.race_time, self.score, self.scale))):
             raise ValueError(
                 "entry: expected gates >= 0 and finite times and scores, got "
@@ -133,6 +130,12 @@ class Board:
             f"{self._file}: expected a leader board of the arcade, {reason:.200}; correct or move "
             "the file, it was not changed"
         )
+
+
+def check_name(name: str) -> None:
+    """Raises ValueError for an invalid name of a pilot."""
+    if not 1 <= len(name) <= _MAX_NAME or not name.isprintable():
+        raise ValueError(f"name: expected 1 to {_MAX_NAME} printable characters, got {name!r:.100}")
 
 
 def default_name() -> str:
