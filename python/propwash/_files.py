@@ -106,11 +106,11 @@ def check_file(file: Path, option: str = "--out") -> None:
         raise ValueError(f"{option} {file}: expected a file in a folder that exists")
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, option: str = "--out") -> None:
     """Raises ValueError if a folder cannot be created because a file has its name."""
     present = next(each for each in (folder, *folder.parents) if each.exists())
     if not present.is_dir():
-        raise ValueError(f"--out {folder}: expected a folder, {present} is a file")
+        raise ValueError(f"{option} {folder}: expected a folder, {present} is a file")
 
 
 @contextmanager

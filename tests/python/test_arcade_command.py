@@ -199,6 +199,8 @@ def test_port_in_use_is_one_line(tmp_path: Path) -> None:
         (("--size", "1x1"), "WIDTHxHEIGHT"),
         (("--port", "70000"), "0 to 65535"),
         (("--threads", "0"), "--threads"),
+        (("--name", "x" * 41), "name: expected 1 to 40 printable characters"),
+        (("--folder", __file__), f"--folder {__file__}: expected a folder"),
     ],
 )
 def test_invalid_options_are_one_line(

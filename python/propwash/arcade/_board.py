@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from propwash import _files
-from propwash.arcade._interface import Mode
+from propwash import _checks, _files
+from propwash.arcade._interface import MODES, Mode
 
 FILE = "board.json"
 """Name of the file in the folder."""
@@ -45,16 +45,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Flight log, a file in the folder."""
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.name) <= _MAX_NAME or not self.name.isprintable():
+        check_name(self.name)
+        _checks.choice("mode", self.mode, MODES)
+        if not (
+            self.gates >= 0
+            and 0.0 <= self.race_time < math.inf
+            and math.isfinite(self.score)
+            and 0.0 < self.scale <= 1.0
+        ):
             raise ValueError(
-                f"name: expected 1 to {_MAX_NAME} printable characters, got {self.name!r:.100}"
+                "entry: expected gates >= 0, a finite time >= 0, a finite score and a scale > 0 "
+                f"and <= 1, got {self.gates}, {self.race_time}, {self.score}, {self.scale}"
             )
-        if self.gates < 0 or not all(map(math.isfinite, (self.race_time, self.score, self.scale))):
-            raise ValueError(
-                "entry: expected gates >= 0 and finite times and scores, got "
-                f"{self.gates}, {self.race_time}, {self.score}, {self.scale}"
-            )
-        if Path(self.log).name != self.log:
+        if Path(self.log).name != self.log or self.log == "..":
             raise ValueError(f"log: expected the name of a file in the folder, got {self.log!r}")
 
     @property
@@ -124,6 +127,12 @@ class Board:
             f"{self._file}: expected a leader board of the arcade, {reason:.200}; correct or move "
             "the file, it was not changed"
         )
+
+
+def check_name(name: str) -> None:
+    """Raises ValueError for an invalid name of a pilot."""
+    if not 1 <= len(name) <= _MAX_NAME or not name.isprintable():
+        raise ValueError(f"name: expected 1 to {_MAX_NAME} printable characters, got {name!r:.100}")
 
 
 def default_name() -> str:

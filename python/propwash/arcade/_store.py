@@ -12,7 +12,7 @@ import msgspec
 
 from propwash import _files
 from propwash.arcade import _messages as messages
-from propwash.arcade._board import Board, Entry
+from propwash.arcade._board import Board, Entry, check_name
 from propwash.logs import FlightRecord, write_record
 from propwash.race import Result
 
@@ -24,12 +24,14 @@ class FlightStore:
 
     A log that cannot be written remains in memory and is written with the next one, or by
     `write_waiting`. folder: created at the first flight. pilot: name. suffix: of the logs. send:
-    called with each message for the pages. Any thread may call the methods.
+    called with each message for the pages. Any thread may call the methods. Raises ValueError for
+    an invalid name.
     """
 
     def __init__(
         self, folder: Path, pilot: str, suffix: str, send: Callable[[messages.ToPage], None]
     ) -> None:
+        check_name(pilot)
         self.board = Board(folder)
         self.files: list[Path] = []
         """Logs written."""
