@@ -21,7 +21,6 @@ from propwash.logs._columns import Columns, assembled, check_length, existing
 from propwash.logs._csv_table import COMMENT, CsvTable
 from propwash.logs._flights import Flight
 from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, FlightRecord
-from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 
@@ -112,10 +111,8 @@ def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) 
     parts = {name: getattr(record, name) for name in names}
     if record.voltage is not None:
         parts["voltage"] = record.voltage[:, np.newaxis]
-    text = record.info.get("parameters")
-    vehicle = vehicles.from_toml(text, f"{path}, parameters") if isinstance(text, str) else None
     flight = assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty})
-    return replace(flight, vehicle=vehicle).cut(*piece)
+    return replace(flight, vehicle=record.load_vehicle(str(path))).cut(*piece)
 
 
 def _require_mcap() -> None:
