@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -320,6 +321,18 @@ def test_the_target_is_checked_before_a_flight(record: logs.FlightRecord, tmp_pa
     (tmp_path / "other.csv").write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(ValueError, match=r"other\.csv: expected a flight log .*found columns a, b"):
         logs.read_record(tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_another_format_are_refused(
+    record: logs.FlightRecord, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        later.setattr("propwash.logs._record_files._FORMAT", 2)
+        file = write(tmp_path, record, suffix)
+    message = f"{file}: expected a flight log of format 1, got '2'"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        logs.read_record(file)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

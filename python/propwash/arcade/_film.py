@@ -64,18 +64,18 @@ def film(
     made = [_ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts]
     others = [ghost for ghost in made if ghost is not None]
     scene = chosen.scene(seed)
-    eye = View(scene, size, threads or _checks.available_threads(), antialias)
+    camera = View(scene, size, threads or _checks.available_threads(), antialias)
     names = [gate.name for gate in scene.gates]
     overlay = Overlay(size, f"{name}, {chosen.name}, seed {seed}", names, others)
 
     def images() -> Iterator[Image]:
         for number, snapshot in enumerate(shown, 1):
             poses = [ghost.at(snapshot.race_time) for ghost in others]
-            rgb = eye.render(snapshot, [pose for pose in poses if pose is not None], view)
-            yield overlay.draw(rgb, snapshot, eye)
+            rgb = camera.render(snapshot, [pose for pose in poses if pose is not None], view)
+            yield overlay.draw(rgb, snapshot, camera)
             if progress is not None:
                 progress(number / len(shown))
-        last = overlay.draw(rgb, snapshot, eye, ended=True)
+        last = overlay.draw(rgb, snapshot, camera, ended=True)
         for _ in range(round(_END * rate)):
             yield last
 

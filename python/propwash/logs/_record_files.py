@@ -269,21 +269,20 @@ def _read_mcap(path: Path) -> FlightRecord:
     from mcap.reader import make_reader
 
     messages: dict[str, list[dict[str, Any]]] = {}
-    info: dict[str, Any] = {}
     try:
         with path.open("rb") as stream:
             reader = make_reader(stream)
             metadata = [one for one in reader.iter_metadata() if one.name == MCAP_PROFILE]
             for _, channel, message in reader.iter_messages():
                 messages.setdefault(channel.topic, []).append(json.loads(message.data))
-        for one in metadata:
-            texts = dict(one.metadata)
-            _check_format(path, texts.pop("format", "none"))
-            info |= {key: json.loads(text) for key, text in texts.items()}
+        texts = {key: text for one in metadata for key, text in one.metadata.items()}
+        number = texts.pop("format", "none")
+        info = {key: json.loads(text) for key, text in texts.items()}
     except Exception as error:  # mcap and decompressors raise many types
         raise ValueError(
             f"{path}: expected a flight log of propwash.logs.write_record: {error!s:.300}"
         ) from None
+    _check_format(path, number)
     return _made(path, _parts_of(path, messages), info)
 
 
