@@ -5,7 +5,8 @@
 The vehicle climbs and descends in assisted mode. The first part is the processor time of a
 tick (four steps, sticks, rule, log). The second is in real time: the physics thread, with and
 without the thread of the images, which draws as often as a page that acknowledges at once. The
-delay of a tick is its start compared with the wall clock, beyond that of the earliest tick.
+delay of a tick is its start compared with the wall clock, beyond that of the earliest tick. The
+first row is that of a thread that only sleeps until each tick: the delays of the machine itself.
 """
 
 from __future__ import annotations
@@ -53,6 +54,21 @@ class Timed(Game):
         skipped = 0.0 if self.runner is None else self.runner.skipped
         self.began.append(time.monotonic() - skipped)
         return super().tick(sticks, mode, number)
+
+
+def sleep_delays(seconds: float) -> np.ndarray:
+    """Delays [s] of wake-ups at the times of the ticks."""
+    began, late = time.monotonic(), []
+    for due in np.arange(TICK, seconds, TICK).tolist():
+        time.sleep(max(0.0, began + due - time.monotonic()))
+        late.append(time.monotonic() - began - due)
+    return np.array(late)
+
+
+def row(name: str, late: np.ndarray, note: str = "") -> str:
+    """A row of the table."""
+    quantiles = 1e3 * np.quantile(late, [0.5, 0.99, 0.999, 1.0])
+    return f"{name:24s}" + "".join(f"{q:8.2f}" for q in quantiles) + note
 
 
 def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray, float, float]:
@@ -107,11 +123,11 @@ def main() -> None:
     cost = tick_time(Game(course), options.seconds)
     print(f"{course.name}: a tick takes {1e6 * cost:.0f} us of {1e6 * TICK:.0f} us")
     print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")
+    print(row("sleep alone", sleep_delays(options.seconds)))
     for name, threads in (("without images", None), ("with images", options.threads)):
         late, skipped, rate = delays(Timed(course), options.seconds, threads)
-        quantiles = 1e3 * np.quantile(late, [0.5, 0.99, 0.999, 1.0])
-        numbers = "".join(f"{q:8.2f}" for q in quantiles)
-        print(f"{name:24s}{numbers}   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out")
+        note = f"   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out"
+        print(row(name, late, note))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from propwash.arcade import Snapshot, Sticks
 from propwash.arcade._messages import Hud, unpack_image
 from websockets.asyncio.client import ClientConnection, connect
 
-
 SILENT = ("hello", "course", "board", "status", "flight")
 """Types of messages that may arrive at any time."""
 
@@ -44,7 +43,7 @@ class PageClient:
         """The next message or the numbers of the next image."""
         data = await asyncio.wait_for(self.socket.recv(), limit)
         if isinstance(data, str):
-            message = json.loads(data)
+            message: dict[str, Any] = json.loads(data)
             self.texts.append(message)
             return message
         self.hud, self.jpeg = unpack_image(data)
@@ -61,9 +60,8 @@ class PageClient:
                 if not isinstance(message, dict):
                     continue
                 assert message["type"] in (kind, *SILENT), message
-                if message["type"] == kind:
-                    if all(message[name] == value for name, value in fields.items()):
-                        return message
+                if message["type"] == kind and fields.items() <= message.items():
+                    return message
 
     async def image(self) -> Hud:
         """The numbers of the next image."""
@@ -81,7 +79,13 @@ def opened(url: str, **options: Any) -> connect:
     """A connection to the socket of the page at `url`."""
     match = re.match(r"http://[^/]+", url)
     assert match is not None
-    options = {"origin": match[0], "compression": None, "max_size": None, "close_timeout": 2.0, **options}
+    options = {
+        "origin": match[0],
+        "compression": None,
+        "max_size": None,
+        "close_timeout": 2.0,
+        **options,
+    }
     return connect(url.replace("http", "ws", 1) + "socket", **options)
 
 

@@ -18,7 +18,6 @@ from arcade_client import PageClient, opened, snapshot_of
 from arcade_helpers import Pilot
 from propwash import arcade, logs
 
-
 LIMIT = 90.0
 """s, for a flight on a loaded machine."""
 
@@ -100,6 +99,82 @@ def test_signal_writes_the_flight_in_the_air(tmp_path: Path, number: int) -> Non
     assert process.returncode == 0, errors
     (log,) = tmp_path.glob("*.csv")
     assert logs.read_record(log).info["phase"] == "stopped"
+
+
+def test_lost_connection_pauses_and_the_flight_continues_on_the_next_page(tmp_path: Path) -> None:
+    async def check(url: str) -> None:
+        async with asyncio.timeout(LIMIT):
+            async with opened(url) as first:
+                page = PageClient(first)
+                while (await page.image()).race_time < 0.3:
+                    await page.input(arcade.Sticks(throttle=0.7))
+                first.transport.abort()
+            async with opened(url) as second:
+                page = PageClient(second)
+                status = await page.until("status")
+                assert status["role"] == "pilot"
+                assert status["paused"]
+                assert "lost" in status["reason"]
+                while not (await page.image()).paused:
+                    pass
+                times = {(await page.image()).time for _ in range(3)}
+                assert len(times) == 1
+                await page.send(type="pause", paused=False)
+                while (await page.image()).time <= max(times):
+                    await page.input(arcade.Sticks(throttle=0.6))
+                assert page.hud is not None
+                assert page.hud.race_time > 0.3
+
+    with command(tmp_path) as (url, process):
+        asyncio.run(check(url))
+        stopped(process)
+    assert len(list(tmp_path.glob("*.csv"))) == 1
+
+
+def test_selected_course_has_ghosts_of_the_best_flight_and_the_pilot(tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
+    game = arcade.Game(arcade.find_course("eight"))
+
+    async def check(url: str) -> None:
+        async with asyncio.timeout(2.0 * LIMIT), opened(url) as socket:
+            page = PageClient(socket)
+            await page.send(type="select", course="nowhere", vehicle="blackbird")
+            assert "expected one of alphapilot" in (await page.until("notice"))["text"]
+            await page.send(type="select", course="eight", vehicle="flightgoggles")
+            assert (await page.until("course", name="eight"))["ghosts"] == []
+            await fly(page, Pilot(game, "angle"), 1)
+            await page.send(type="reset")
+            assert (await page.until("flight"))["place"] == 1
+            await page.send(
+                type="select",
+                course="eight",
+                vehicle="flightgoggles",
+                ghosts=["best", "pilot"],
+            )
+            course: dict[str, list[str]] = {"ghosts": []}
+            while len(course["ghosts"]) < 2:
+                course = await page.until("course", name="eight")
+            assert course["ghosts"][0].startswith("tester")
+            hud = await page.image()
+            while len(hud.ghosts) < 2:
+                hud = await page.image()
+            assert [name for name, _ in hud.ghosts] == course["ghosts"]
+
+    with command(tmp_path) as (url, process):
+        asyncio.run(check(url))
+        errors = stopped(process)
+    assert process.returncode == 0, errors
+
+
+@pytest.mark.parametrize("package", ["PIL", "websockets.asyncio.server"])
+def test_missing_package_names_the_extra(
+    package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from propwash.cli.main import main
+
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["arcade", "--no-browser"]) == 2
+    assert 'pip install "propwash[arcade]"' in capsys.readouterr().err
 
 
 def test_port_in_use_is_one_line(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import restore_sigint
-from propwash import logs, vehicles
+from propwash import logs
 from propwash.autopilot import ArduPilot, Loop, TcpLink, UdpLink
 from propwash.cli.main import main
 
@@ -170,5 +170,4 @@ def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> Non
     # also after Ctrl-C
     record = logs.read_record(tmp_path / "flight.csv")
     assert len(record) > 50
-    assert record.info == {"vehicle": "flightgoggles", "seed": 0}
-    assert vehicles.load(tmp_path / "flight.csv.toml").contact.frequency > 0.0
+    assert record.info["seed"] == 0

@@ -29,6 +29,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"image flight\.png"],
     ),
     (
+        "arcade_pilot.py",
+        ["--course", "tower", "--mode", "angle", "--out", "logs"],
+        [r"10 of 10 gates, finished, \d+\.\d s, log logs/tower_angle_0\.csv"],
+    ),
+    (
         "avoid_person.py",
         ["--encounters", "3", "--seed", "52", "--out", "plot.png"],
         [r"no avoidance +3 +3 ", r"\navoidance +3 +0 ", r"plot plot\.png"],
@@ -42,6 +47,12 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         "jax_gradients.py",
         ["--vehicles", "4", "--steps", "80"],
         [r"target after 1 s: median 0\.0\d"],
+    ),
+    (
+        "imitate_flights.py",
+        ["--course", "eight", "--count", "3", "--steps", "300", "--episodes", "5"]
+        + ["--plot", "imitated.png"],
+        [r"no logs: a script flies", r"finished \[%\] +\d", r"plot imitated\.png"],
     ),
     (
         "lcm_takeoff.py",
@@ -79,6 +90,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["Crazyflie|Simulating a circle", "every frame has the time stamp of a pose: True"],
     ),
 ]
+PLOTTING = ("avoid_person.py", "imitate_flights.py", "perception_aware_yaw.py", "stereo_depth.py")
 
 
 def test_every_example_is_run() -> None:
@@ -93,7 +105,10 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         pytest.importorskip("PIL")
     if name == "jax_gradients.py" and importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
-    if name in ("stereo_depth.py", "avoid_person.py", "perception_aware_yaw.py"):
+    if name == "imitate_flights.py":
+        for package in ("torch", "onnx", "onnxruntime"):
+            pytest.importorskip(package)
+    if name in PLOTTING:
         pytest.importorskip("matplotlib")
     if name == "perception_aware_yaw.py":
         pytest.importorskip("cv2")

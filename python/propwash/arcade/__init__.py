@@ -10,6 +10,7 @@ from propwash.arcade._game import TICK, Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind, ghost
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
 from propwash.arcade._runner import Runner
+from propwash.arcade._serve import Settings, serve
 from propwash.arcade._sticks import StickMap, StickRates
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Mode",
     "Phase",
     "Runner",
+    "Settings",
     "Snapshot",
     "StickMap",
     "StickRates",
@@ -33,4 +35,5 @@ __all__ = [
     "film",
     "find_course",
     "ghost",
+    "serve",
 ]

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import propwash
+from propwash import _core
 from propwash.arcade import _messages as messages
 from propwash.arcade._courses import Course
 from propwash.arcade._game import Game
@@ -101,11 +101,11 @@ class Arcade:
         self._view = view
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight. Raises ValueError for unknown names."""
+        """Starts a new flight, not paused. Raises ValueError for unknown names."""
         course = _known("course", message.course, self._library.courses)
         vehicle = _known("vehicle", message.vehicle, self._library.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
-        selecting = self._workers.submit(self._runner.select, course, vehicle, message.seed)
+        selecting = self._workers.submit(self._change, course, vehicle, message.seed)
         selecting.add_done_callback(self._report)
 
     def poll(self) -> None:
@@ -131,7 +131,7 @@ class Arcade:
             views=list(messages.VIEWS),
             ghosts=list(GHOSTS),
             size=self._size,
-            version=propwash.__version__,
+            version=_core.__version__,
         )
         return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
 
@@ -142,6 +142,12 @@ class Arcade:
     def _newest_board(self) -> messages.BoardMessage:
         game = self._announced.game
         return self._board(game.course.name, game.seed)
+
+    def _change(self, course: Course, vehicle: str, seed: int) -> None:
+        try:
+            self._runner.select(course, vehicle, seed)
+        finally:
+            self._runner.pause(False)
 
     def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
         """Shows each ghost when it is made."""

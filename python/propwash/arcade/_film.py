@@ -35,7 +35,8 @@ def film(
     view: ViewName = "chase",
     size: tuple[int, int] = (640, 360),
     rate: float = 30.0,
-    threads: int = 1,
+    threads: int | None = None,
+    antialias: int = 2,
     progress: Callable[[float], None] | None = None,
 ) -> str:
     """Writes a video of a flight log with the numbers of the page; returns a description.
@@ -61,7 +62,7 @@ def film(
     made = [_ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts]
     others = [ghost for ghost in made if ghost is not None]
     scene = chosen.scene(seed)
-    eye = View(scene, size, threads)
+    eye = View(scene, size, threads or _checks.available_threads(), antialias)
     names = [gate.name for gate in scene.gates]
     overlay = Overlay(size, f"{vehicle}, {chosen.name}, seed {seed}", names, others)
 

@@ -45,11 +45,13 @@ class Scenery:
 class Artist:
     """Draws messages with image and numbers.
 
-    size: px, width and height. threads: of the renderer.
+    size: px, width and height. threads, antialias: of the renderer.
     """
 
-    def __init__(self, size: tuple[int, int] = (640, 360), threads: int = 1) -> None:
-        self._size, self._threads = size, threads
+    def __init__(
+        self, size: tuple[int, int] = (640, 360), threads: int = 1, antialias: int = 2
+    ) -> None:
+        self._size, self._threads, self._antialias = size, threads, antialias
         self._view: View | None = None
         self._jpeg = jpeg_encoder()
 
@@ -57,7 +59,7 @@ class Artist:
         """The message of an image."""
         stage, snapshot = scenery.stage, scenery.snapshot
         if self._view is None or stage.game.scene is not self._view.scene:
-            self._view = View(stage.game.scene, self._size, self._threads)
+            self._view = View(stage.game.scene, self._size, self._threads, self._antialias)
         view = self._view
         poses = [ghost.at(snapshot.race_time) for ghost in stage.ghosts]
         rgb = view.render(snapshot, [pose for pose in poses if pose is not None], scenery.view)

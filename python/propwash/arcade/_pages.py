@@ -37,7 +37,7 @@ class Controls(Protocol):
         """Sets simulated seconds per second."""
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight with other settings. Raises ValueError for unknown names."""
+        """Starts a new flight, not paused. Raises ValueError for unknown names."""
 
     def set_view(self, view: messages.ViewName) -> None:
         """Selects the camera."""
@@ -116,7 +116,7 @@ class Pages:
         except messages.MessageError as error:
             self.refused.add(error.reason, error.detail)
         except ValueError as error:
-            self.refused.add("settings that do not exist", str(error))
+            self.refused.add("settings that do not exist", ascii(error)[:200])
             page.texts.append(messages.encode(messages.Notice(str(error)[:500])))
         if silent:
             self.tell_status()
@@ -150,7 +150,7 @@ class Pages:
                 self.scale = scale
             case messages.Select():
                 self._controls.select(message)
-                self._continue()
+                self.paused, self.reason = False, ""
             case messages.Camera(view=view):
                 self._controls.set_view(view)
                 self.view = view

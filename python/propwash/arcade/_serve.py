@@ -7,6 +7,8 @@ import secrets
 import signal
 import socket
 import sys
+import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,26 +28,43 @@ from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
 from propwash.arcade._server import Server, address_of, listen, require_websockets
 from propwash.arcade._site import Site
+from propwash.arcade._sticks import StickRates
 
 SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
 
+_CHECK_PERIOD = 0.1
+"""s, between tests whether the pilot is silent."""
+
 
 @dataclass(frozen=True)
-class Options:
-    """Options of the command (docs/arcade.md)."""
+class Settings:
+    """Settings of `serve` (docs/arcade.md)."""
 
     course: str = "alphapilot"
+    """A name, or a scene file with gates."""
     vehicle: str = "flightgoggles"
     seed: int = 0
+    """Of the gates' positions and the noise."""
     folder: Path = Path("arcade")
+    """Of the flight logs and the leader board; created at the first flight."""
     name: str = ""
+    """Of the pilot; empty: the login."""
     suffix: str = ".csv"
+    """Of the flight logs, or ".mcap"."""
     host: str = "127.0.0.1"
     port: int | None = None
+    """0: any free one; None: 8765 or one of the next 19."""
     size: tuple[int, int] = (640, 360)
+    """px, width and height of the images."""
     threads: int = 1
+    """For rendering."""
+    antialias: int = 2
+    """As of `render.Offscreen`."""
+    rates: StickRates | None = None
+    """Of acro mode."""
     browser: bool = True
+    """Whether to open a browser."""
 
 
 def report(line: str) -> None:
@@ -53,23 +72,23 @@ def report(line: str) -> None:
     print(f"propwash arcade: {line}", file=sys.stderr, flush=True)
 
 
-def serve(options: Options, started: Callable[[str], None] = print) -> None:
+def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
     """Serves until Ctrl-C or SIGTERM; writes a flight in the air.
 
     started: called with the address.
     """
     require_websockets()
-    check_folder(options.folder)
-    course = _courses.find(options.course)
-    game = Game(course, options.vehicle, seed=options.seed)
+    check_folder(settings.folder)
+    course = _courses.find(settings.course)
+    game = Game(course, settings.vehicle, seed=settings.seed, rates=settings.rates)
     courses = {**_courses.courses(), course.name: course}
-    library = Library.of(courses, game, options.vehicle)
-    artist = Artist(options.size, options.threads)
-    with listen(options.host, options.port) as listening:
+    library = Library.of(courses, game, settings.vehicle)
+    artist = Artist(settings.size, settings.threads, settings.antialias)
+    with listen(settings.host, settings.port) as listening:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
         try:
-            asyncio.run(_Session(options, game, library, artist).run(listening, started))
+            asyncio.run(_Session(settings, game, library, artist).run(listening, started))
         finally:
             sys.setswitchinterval(before)
 
@@ -77,15 +96,15 @@ def serve(options: Options, started: Callable[[str], None] = print) -> None:
 class _Session:
     """The parts of a running arcade."""
 
-    def __init__(self, options: Options, game: Game, library: Library, artist: Artist) -> None:
-        self._browser = options.browser
-        name = options.name or default_name()
-        self._keeper = Keeper(options.folder, name, options.suffix, self._tell)
+    def __init__(self, settings: Settings, game: Game, library: Library, artist: Artist) -> None:
+        self._browser = settings.browser
+        name = settings.name or default_name()
+        self._keeper = Keeper(settings.folder, name, settings.suffix, self._tell)
         self._runner = Runner(game, finished=self._keeper.keep, report=self._notice)
         self._arcade = Arcade(
             self._runner,
             library,
-            size=options.size,
+            size=settings.size,
             board=self._keeper.newest_board,
             make_ghost=self._ghost,
             tell=self._tell,
@@ -98,7 +117,7 @@ class _Session:
         """Serves until the process receives SIGINT or SIGTERM, or a thread fails."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         site = Site(address_of(listening), secrets.token_urlsafe(16))
-        self._server = Server(site, self._pages, self._arcade, self._images.request)
+        self._server = Server(site, self._pages, self._arcade.greeting, self._images.request)
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._ended.set)
         self._runner.start()
@@ -107,16 +126,28 @@ class _Session:
             async with self._server.serving(listening):
                 started(site.url)
                 if self._browser:
-                    webbrowser.open(site.url)
-                await self._ended.wait()
+                    # some browsers run in the terminal, and return at their end
+                    threading.Thread(target=webbrowser.open, args=(site.url,), daemon=True).start()
+                while not self._ended.is_set():
+                    self._check()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._ended.wait(), _CHECK_PERIOD)
         finally:
+            self._runner.stop()
             self._images.stop()
             self._arcade.close()
-            self._runner.stop()
         if self._error is not None:
             raise self._error
         self._keeper.write_waiting()
         report(self._summary())
+
+    def _check(self) -> None:
+        """What is done several times a second."""
+        if self._runner.error is not None:
+            raise self._runner.error
+        self._arcade.poll()
+        self._pages.check(time.monotonic(), self._arcade.flying)
+        self._server.flush()
 
     def _summary(self) -> str:
         written = len(self._keeper.files)
@@ -153,5 +184,4 @@ class _Session:
         self._post(self._ended.set)
 
     def _ghost(self, kind: _ghosts.GhostKind, game: Game) -> _ghosts.Ghost | None:
-        course = _courses.find(game.course.name)
-        return _ghosts.ghost(kind, course, game.seed, game.vehicle.name, self._keeper.board)
+        return _ghosts.ghost(kind, game.course, game.seed, game.vehicle, self._keeper.board)

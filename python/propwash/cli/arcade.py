@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from propwash._checks import available_threads
 from propwash._files import check_file
 from propwash.cli._shared import add_vehicle, check_range, progress
+
+_MAX_THREADS = 4
 
 
 def add_parser(commands: Any) -> None:
@@ -43,7 +46,19 @@ def add_parser(commands: Any) -> None:
         "--size", type=_size, default=(640, 360), help="WxH of the images (default: 640x360)"
     )
     parser.add_argument(
-        "--threads", type=int, default=1, help="for rendering (default: %(default)s)"
+        "--threads", type=int, help="for rendering (default: those of the machine, at most 4)"
+    )
+    parser.add_argument(
+        "--antialias",
+        type=int,
+        default=2,
+        help="rays along each edge of a pixel; 1: faster images (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rates",
+        type=_rates,
+        metavar="RC,SUPER,EXPO",
+        help="of acro mode, as in Betaflight (default: 1,0.7,0)",
     )
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, open no browser"
@@ -87,15 +102,30 @@ def _size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def _rates(text: str) -> Any:
+    from propwash.arcade import StickRates
+
+    try:
+        rc_rate, super_rate, expo = (float(part) for part in text.split(","))
+        return StickRates((rc_rate,) * 3, (super_rate,) * 3, (expo,) * 3)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"expected three numbers such as 1,0.7,0.2, got {text!r} ({error})"
+        ) from None
+
+
 def run(options: argparse.Namespace) -> None:
     """Serves until Ctrl-C, or makes a film."""
+    from propwash.arcade import Settings, serve
+
     check_range("threads", options.threads, 1, 256)
+    check_range("antialias", options.antialias, 1, 8)
+    if options.threads is None:
+        options.threads = min(available_threads(), _MAX_THREADS)
     if options.film is not None:
         return _film(options)
-    from propwash.arcade._serve import Options, serve
-
     serve(
-        Options(
+        Settings(
             course=options.course or "alphapilot",
             vehicle=options.vehicle,
             seed=options.seed,
@@ -106,6 +136,8 @@ def run(options: argparse.Namespace) -> None:
             port=options.port,
             size=options.size,
             threads=options.threads,
+            antialias=options.antialias,
+            rates=options.rates,
             browser=not options.no_browser,
         ),
         started=lambda url: print(url, flush=True),
@@ -126,6 +158,7 @@ def _film(options: argparse.Namespace) -> None:
         size=options.size,
         rate=options.rate,
         threads=options.threads,
+        antialias=options.antialias,
         progress=progress("arcade: film"),
     )
     print(shown)

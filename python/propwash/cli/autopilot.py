@@ -51,8 +51,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="write the flight as a flight log, .csv or .mcap (docs/logs.md), and the vehicle as "
-        "FILE.toml",
+        help="write the flight as a flight log, .csv or .mcap (docs/logs.md)",
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
@@ -140,6 +139,4 @@ def logged(loop: Loop, pilot: Pilot, options: argparse.Namespace) -> Iterator[Pi
             report("no log: the vehicle was not simulated")
         else:
             file = logs.write_record(options.log, record)
-            vehicle = file.with_name(f"{file.name}.toml")
-            vehicle.write_text(loop.simulation.parameters.to_toml(), encoding="utf-8")
-            report(f"log: {file}; python -m propwash replay {file} --vehicle {vehicle}")
+            report(f"log: {file}; python -m propwash replay {file}")

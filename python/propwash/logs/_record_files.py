@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
@@ -21,6 +22,7 @@ from propwash.logs._columns import Columns, assembled, check_length, existing
 from propwash.logs._csv_table import COMMENT, CsvTable
 from propwash.logs._flights import Flight
 from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, FlightRecord
+from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 
@@ -112,7 +114,10 @@ def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) 
     parts = {name: getattr(record, name) for name in names}
     if record.voltage is not None:
         parts["voltage"] = record.voltage[:, np.newaxis]
-    return assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty}).cut(*piece)
+    text = record.info.get("parameters")
+    vehicle = vehicles.from_toml(text, f"{path}, parameters") if isinstance(text, str) else None
+    flight = assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty})
+    return replace(flight, vehicle=vehicle).cut(*piece)
 
 
 def _require_mcap() -> None:
