@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks, find_course
-from propwash.arcade._images import Artist, Images, Scenery, Stage
+from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
 from propwash.arcade._serve import SWITCH_INTERVAL
 
 CLIMB, DESCEND = Sticks(throttle=0.6, yaw=0.2), Sticks(throttle=0.45, yaw=0.2)
@@ -77,7 +77,7 @@ def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray
     frames = 0
     images: Images | None = None
     if threads is not None:
-        stage = Stage(game)
+        lineup = Lineup(game)
 
         def publish(number: int, message: bytes) -> None:
             nonlocal frames
@@ -88,8 +88,8 @@ def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray
         def failed(error: BaseException) -> None:
             raise SystemExit(f"error: {error}")
 
-        artist = Artist(SIZE, threads)
-        images = Images(artist, lambda: Scenery(stage, runner.snapshot), publish, failed)
+        renderer = FrameRenderer(SIZE, threads)
+        images = Images(renderer, lambda: FrameState(lineup, runner.snapshot), publish, failed)
         images.start()
         images.request()
     runner.start()

@@ -58,10 +58,10 @@ class Running:
         self.pages = Pages(self.controls, Refused(), message_rate)
         self.listening = listen(port=0)
         self.site = Site(address_of(self.listening), "token")
-        self.server = Server(self.site, self.pages, self.greet, self.draw)
+        self.server = Server(self.site, self.pages, self.greeting, self.draw)
         self.frame = 0
 
-    def greet(self, page: Page) -> list[str]:
+    def greeting(self, page: Page) -> list[str]:
         """One text."""
         return [messages.encode(messages.Notice(page.role))]
 

@@ -1,4 +1,4 @@
-"""The camera of the arcade and what its images show; the keeper of flights."""
+"""The camera of the arcade and what its images show; the store of flights."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from propwash import _rotation, arcade, logs
 from propwash.arcade import Sticks
 from propwash.arcade import _messages as messages
-from propwash.arcade._images import Artist, Images, Scenery, Stage
+from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
 from propwash.arcade._interface import Snapshot
-from propwash.arcade._keeper import Keeper
+from propwash.arcade._store import FlightStore
 from propwash.arcade._view import CLEARANCE, DISTANCE, RISE, Chase, View
 from propwash.world import Box, Gate, Plane, Scene, Start
 
@@ -165,8 +165,8 @@ def test_message_of_an_image_has_its_numbers_and_a_jpeg() -> None:
     game = arcade.Game(arcade.find_course("alphapilot"), seed=1)
     for _ in range(100):
         game.tick(Sticks(throttle=1.0), "assisted", 9)
-    artist = Artist((160, 90))
-    hud, jpeg = messages.unpack_image(artist.draw(4, Scenery(Stage(game), game.snapshot)))
+    renderer = FrameRenderer((160, 90))
+    hud, jpeg = messages.unpack_image(renderer.draw(4, FrameState(Lineup(game), game.snapshot)))
     assert (hud.frame, hud.input, hud.gates, hud.next) == (4, 9, 11, "Gate10")
     assert hud.time == game.snapshot.time
     assert hud.height == pytest.approx(game.snapshot.position[2])
@@ -188,8 +188,8 @@ def test_thread_of_images_draws_when_asked_and_reports_errors() -> None:
             raise ValueError("for the test")
 
     images = Images(
-        Artist((64, 36)),
-        lambda: Scenery(Stage(game), game.snapshot),
+        FrameRenderer((64, 36)),
+        lambda: FrameState(Lineup(game), game.snapshot),
         publish,
         lambda error: failed.set(),
     )
@@ -210,25 +210,40 @@ def flown(game: arcade.Game, ticks: int = 200) -> None:
         game.tick(Sticks(throttle=1.0), "assisted")
 
 
-def test_keeper_writes_logs_and_keeps_those_that_it_cannot_write(tmp_path: Path) -> None:
-    told: list[messages.ToPage] = []
+def test_store_writes_logs_and_keeps_those_that_it_cannot_write(tmp_path: Path) -> None:
+    sent: list[messages.ToPage] = []
     folder = tmp_path / "new" / "flights"
-    keeper = Keeper(folder, "tester", ".csv", told.append)
+    store = FlightStore(folder, "tester", ".csv", sent.append)
     game = arcade.Game(arcade.find_course("alphapilot"))
     flown(game)
     (tmp_path / "new").write_text("a file in place of the folder")
     with pytest.raises(OSError, match="new"):
-        keeper.keep(game.record("reset"), game.result(), 1.0)
-    failed = [each for each in told if isinstance(each, messages.FlightMessage)]
+        store.keep(game.record("reset"), game.result(), 1.0)
+    failed = [each for each in sent if isinstance(each, messages.FlightMessage)]
     assert [each.log for each in failed] == [None]
     (tmp_path / "new").unlink()
     flown(game)
-    keeper.keep(game.record("reset"), game.result(), 0.5)
-    assert len(keeper.files) == 2
-    records = [logs.read_record(file) for file in keeper.files]
+    store.keep(game.record("reset"), game.result(), 0.5)
+    assert len(store.files) == 2
+    records = [logs.read_record(file) for file in store.files]
     assert [record.info["scale"] for record in records] == [1.0, 0.5]
     assert {record.info["pilot"] for record in records} == {"tester"}
-    assert len(set(keeper.files)) == 2
-    (message,) = [each for each in told if isinstance(each, messages.FlightMessage)][1:]
-    assert message.log == str(keeper.files[1])
+    assert len(set(store.files)) == 2
+    (message,) = [each for each in sent if isinstance(each, messages.FlightMessage)][1:]
+    assert message.log == str(store.files[1])
     assert not message.ranked
+
+
+def test_log_is_written_beside_an_invalid_leader_board(tmp_path: Path) -> None:
+    sent: list[messages.ToPage] = []
+    store = FlightStore(tmp_path, "tester", ".csv", sent.append)
+    (tmp_path / "board.json").write_text("not a board")
+    game = arcade.Game(arcade.find_course("alphapilot"))
+    flown(game)
+    with pytest.raises(ValueError, match=r"board\.json"):
+        store.keep(game.record("reset"), game.result(), 1.0)
+    (log,) = tmp_path.glob("*.csv")
+    (message,) = [each for each in sent if isinstance(each, messages.FlightMessage)]
+    assert (message.log, message.place) == (str(log), None)
+    assert any(isinstance(each, messages.Notice) for each in sent)
+    assert (tmp_path / "board.json").read_text() == "not a board"

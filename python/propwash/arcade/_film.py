@@ -43,20 +43,19 @@ def film(
 
     out: .mp4 (extra `video`) or .gif. course: None: that of the log. ghosts: of `GHOSTS`; "best" is
     that of the leader board beside the log. size: px, width and height. rate: images per second.
-    threads: of the renderer. progress: called with the completed fraction.
+    threads, antialias: of the renderer; None: the threads of the machine. progress: called with the
+    completed fraction.
 
     Raises ValueError, which names the log, if it is not a flight on a course, and ImportError if a
     package is missing.
     """
     video.check(out)
+    if Path(out).suffix.lower() not in video.SUFFIXES:
+        raise ValueError(f"{out}: expected a name that ends in {' or '.join(video.SUFFIXES)}")
     _checks.number("rate", rate, "a number from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
     record = read_record(log)
-    try:
-        shown = list(snapshots(record, rate))
-        seed = _checks.seed(record.info.get("seed"))
-        chosen = _courses.find(record.info["course"] if course is None else course)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
+    shown, seed, flown = _flight(log, record, rate)
+    chosen = _courses.find(flown if course is None else course)
     vehicle = str(record.info.get("vehicle"))
     board = Board(Path(log).parent)
     made = [_ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts]
@@ -79,6 +78,19 @@ def film(
 
     count = video.write(out, images(), rate)
     return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second"
+
+
+def _flight(
+    log: str | PathLike[str], record: FlightRecord, rate: float
+) -> tuple[list[Snapshot], int, str]:
+    """Snapshots, seed and name of the course. Raises ValueError, which names the log."""
+    try:
+        course = record.info.get("course")
+        if not isinstance(course, str):
+            raise ValueError(f"course: expected its name, got {course!r:.100}")
+        return list(snapshots(record, rate)), _checks.seed(record.info.get("seed")), course
+    except ValueError as error:
+        raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
 
 
 def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:

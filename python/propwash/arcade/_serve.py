@@ -19,16 +19,16 @@ from propwash._bridge import Refused
 from propwash._files import check_folder
 from propwash.arcade import _courses, _ghosts
 from propwash.arcade import _messages as messages
-from propwash.arcade._arcade import Arcade, Library
+from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._board import default_name
 from propwash.arcade._game import Game
-from propwash.arcade._images import Artist, Images
-from propwash.arcade._keeper import Keeper
+from propwash.arcade._images import FrameRenderer, Images
 from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
 from propwash.arcade._server import Server, address_of, listen, require_websockets
 from propwash.arcade._site import Site
 from propwash.arcade._sticks import StickRates
+from propwash.arcade._store import FlightStore
 
 SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
@@ -82,13 +82,13 @@ def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
     course = _courses.find(settings.course)
     game = Game(course, settings.vehicle, seed=settings.seed, rates=settings.rates)
     courses = {**_courses.courses(), course.name: course}
-    library = Library.of(courses, game, settings.vehicle)
-    artist = Artist(settings.size, settings.threads, settings.antialias)
+    choices = Choices.of(courses, game, settings.vehicle)
+    renderer = FrameRenderer(settings.size, settings.threads, settings.antialias)
     with listen(settings.host, settings.port) as listening:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
         try:
-            asyncio.run(_Session(settings, game, library, artist).run(listening, started))
+            asyncio.run(_Session(settings, game, choices, renderer).run(listening, started))
         finally:
             sys.setswitchinterval(before)
 
@@ -96,21 +96,25 @@ def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
 class _Session:
     """The parts of a running arcade."""
 
-    def __init__(self, settings: Settings, game: Game, library: Library, artist: Artist) -> None:
+    def __init__(
+        self, settings: Settings, game: Game, choices: Choices, renderer: FrameRenderer
+    ) -> None:
         self._browser = settings.browser
         name = settings.name or default_name()
-        self._keeper = Keeper(settings.folder, name, settings.suffix, self._tell)
-        self._runner = Runner(game, finished=self._keeper.keep, report=self._notice)
+        self._store = FlightStore(settings.folder, name, settings.suffix, self._send)
+        self._runner = Runner(game, finished=self._store.keep, report=self._notice)
         self._arcade = Arcade(
             self._runner,
-            library,
+            choices,
             size=settings.size,
-            board=self._keeper.newest_board,
+            board=self._store.newest_board,
             make_ghost=self._ghost,
-            tell=self._tell,
+            send=self._send,
         )
         self._pages = Pages(self._arcade, Refused(report))
-        self._images = Images(artist, lambda: self._arcade.scenery, self._deliver, self._failed)
+        self._images = Images(
+            renderer, lambda: self._arcade.frame_state, self._deliver, self._failed
+        )
         self._error: BaseException | None = None
 
     async def run(self, listening: socket.socket, started: Callable[[str], None]) -> None:
@@ -138,7 +142,7 @@ class _Session:
             self._arcade.close()
         if self._error is not None:
             raise self._error
-        self._keeper.write_waiting()
+        self._store.write_waiting()
         report(self._summary())
 
     def _check(self) -> None:
@@ -150,10 +154,10 @@ class _Session:
         self._server.flush()
 
     def _summary(self) -> str:
-        written = len(self._keeper.files)
+        written = len(self._store.files)
         parts = [f"{written} flight log{'s' * (written != 1)} written"]
         if written:
-            parts[0] += f" in {self._keeper.board.folder}"
+            parts[0] += f" in {self._store.board.folder}"
         if self._pages.refused.counts:
             parts.append(f"refused: {self._pages.refused}")
         return "; ".join(parts)
@@ -163,18 +167,18 @@ class _Session:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(call)
 
-    def _tell(self, message: messages.ToPage) -> None:
+    def _send(self, message: messages.ToPage) -> None:
         text = messages.encode(message)
 
-        def tell() -> None:
-            self._pages.tell(text)
+        def send() -> None:
+            self._pages.send(text)
             self._server.flush()
 
-        self._post(tell)
+        self._post(send)
 
     def _notice(self, text: str) -> None:
         report(text)
-        self._tell(messages.Notice(text[:500]))
+        self._send(messages.Notice(text[:500]))
 
     def _deliver(self, frame: int, image: bytes) -> None:
         self._post(lambda: self._server.deliver(frame, image))
@@ -184,4 +188,4 @@ class _Session:
         self._post(self._ended.set)
 
     def _ghost(self, kind: _ghosts.GhostKind, game: Game) -> _ghosts.Ghost | None:
-        return _ghosts.ghost(kind, game.course, game.seed, game.vehicle, self._keeper.board)
+        return _ghosts.ghost(kind, game.course, game.seed, game.vehicle, self._store.board)

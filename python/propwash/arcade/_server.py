@@ -72,7 +72,7 @@ def address_of(listening: socket.socket) -> str:
 class Server:
     """Serves the page and its web socket.
 
-    greet: returns the texts for a new page. wanted: called whenever a page can show another image.
+    greeting: returns the texts for a new page. wanted: called when a page can show another image.
     All runs in the thread of the event loop.
     """
 
@@ -80,12 +80,12 @@ class Server:
         self,
         site: Site,
         pages: Pages,
-        greet: Callable[[Page], list[str]],
+        greeting: Callable[[Page], list[str]],
         wanted: Callable[[], None],
     ) -> None:
         self._websockets = require_websockets()
         self._site, self.pages = site, pages
-        self._greet, self._wanted = greet, wanted
+        self._greeting, self._wanted = greeting, wanted
         self._wake: dict[Page, asyncio.Event] = {}
         self._images: dict[Page, bytes] = {}
 
@@ -147,7 +147,7 @@ class Server:
         self._wake[page] = asyncio.Event()
         writer = asyncio.create_task(self._write(connection, page))
         try:
-            page.texts.extendleft(reversed(self._greet(page)))
+            page.texts.extendleft(reversed(self._greeting(page)))
             self.flush()
             self._wanted()
             await self._read(connection, page)
