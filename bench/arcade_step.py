@@ -1,23 +1,25 @@
 """The cost of a tick of the arcade, and how late ticks are while images are drawn.
 
-    python bench/arcade_step.py [--course alphapilot] [--seconds 20] [--threads 1]
+    python bench/arcade_step.py [--course alphapilot] [--seconds 20] [--threads 1] [--switch 1]
 
 The vehicle climbs and descends in assisted mode. The first part is the processor time of a
 tick (four steps, sticks, rule, log). The second is in real time: the physics thread, with and
 without the thread of the images, which draws as often as a page that acknowledges at once. The
-delay of a tick is its start compared with the wall clock, beyond that of the earliest tick.
+delay of a tick is its start compared with the wall clock, beyond that of the earliest tick. The
+first row is that of a thread that only sleeps until each tick: the delays of the machine itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from typing import Any
 
 import numpy as np
-from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks
-from propwash.arcade._courses import find
-from propwash.arcade._images import Artist, Images, Scenery, Stage
+from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks, find_course
+from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
+from propwash.arcade._serve import SWITCH_INTERVAL
 
 CLIMB, DESCEND = Sticks(throttle=0.6, yaw=0.2), Sticks(throttle=0.45, yaw=0.2)
 SIZE = (640, 360)
@@ -54,13 +56,28 @@ class Timed(Game):
         return super().tick(sticks, mode, number)
 
 
+def sleep_delays(seconds: float) -> np.ndarray:
+    """Delays [s] of wake-ups at the times of the ticks."""
+    began, late = time.monotonic(), []
+    for due in np.arange(TICK, seconds, TICK).tolist():
+        time.sleep(max(0.0, began + due - time.monotonic()))
+        late.append(time.monotonic() - began - due)
+    return np.array(late)
+
+
+def row(name: str, late: np.ndarray, note: str = "") -> str:
+    """A row of the table."""
+    quantiles = 1e3 * np.quantile(late, [0.5, 0.99, 0.999, 1.0])
+    return f"{name:24s}" + "".join(f"{q:8.2f}" for q in quantiles) + note
+
+
 def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray, float, float]:
     """Delays [s] of ticks, simulated time left out [s], and images per second."""
     runner = game.runner = Runner(game)
     frames = 0
     images: Images | None = None
     if threads is not None:
-        stage = Stage(game)
+        lineup = Lineup(game)
 
         def publish(number: int, message: bytes) -> None:
             nonlocal frames
@@ -71,8 +88,8 @@ def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray
         def failed(error: BaseException) -> None:
             raise SystemExit(f"error: {error}")
 
-        artist = Artist(SIZE, threads)
-        images = Images(artist, lambda: Scenery(stage, runner.snapshot), publish, failed)
+        renderer = FrameRenderer(SIZE, threads)
+        images = Images(renderer, lambda: FrameState(lineup, runner.snapshot), publish, failed)
         images.start()
         images.request()
     runner.start()
@@ -94,16 +111,23 @@ def main() -> None:
     parser.add_argument("--course", default="alphapilot")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
     parser.add_argument("--threads", type=int, default=1, help="of the renderer")
+    parser.add_argument(
+        "--switch",
+        type=float,
+        default=1e3 * SWITCH_INTERVAL,
+        help="ms, switch interval of Python (default: that of the command, %(default)g)",
+    )
     options = parser.parse_args()
-    course = find(options.course)
+    sys.setswitchinterval(1e-3 * options.switch)
+    course = find_course(options.course)
     cost = tick_time(Game(course), options.seconds)
     print(f"{course.name}: a tick takes {1e6 * cost:.0f} us of {1e6 * TICK:.0f} us")
     print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")
+    print(row("sleep alone", sleep_delays(options.seconds)))
     for name, threads in (("without images", None), ("with images", options.threads)):
         late, skipped, rate = delays(Timed(course), options.seconds, threads)
-        quantiles = 1e3 * np.quantile(late, [0.5, 0.99, 0.999, 1.0])
-        numbers = "".join(f"{q:8.2f}" for q in quantiles)
-        print(f"{name:24s}{numbers}   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out")
+        note = f"   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out"
+        print(row(name, late, note))
 
 
 if __name__ == "__main__":

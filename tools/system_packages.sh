@@ -36,7 +36,7 @@ consequence() {
     catch2) echo "Catch2 (Debian: catch2): CMake tries to download it; without, the C++ tests are skipped" ;;
     libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
-    chromium) echo "Chromium (Debian: chromium): the equations of the site are not checked in a browser" ;;
+    chromium) echo "Chromium (Debian: chromium): the equations of the site and the page of the arcade are not tested in a browser" ;;
     ros-core) echo "ROS 1 (Debian: ros-core): the ROS node is not tested with a real master" ;;
     cppzmq-dev) echo "cppzmq and libzmq (Debian: cppzmq-dev): the C++ render client is not tested" ;;
   esac

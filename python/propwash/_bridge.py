@@ -43,10 +43,14 @@ class Pacer:
         self._simulated = simulated
         self.rate = self._rate
 
+    def left(self, simulated: float) -> float:
+        """Wall time [s] until the simulated time [s] is reached; negative if it has passed."""
+        return self._start + simulated / self._rate - self._clock()
+
     def wait(self, simulated: float) -> None:
         """Returns when the wall clock has reached the simulated time [s]."""
         self._simulated = simulated
-        left = self._start + simulated / self._rate - self._clock()
+        left = self.left(simulated)
         if left > 0.0:
             self._sleep(left)
         elif left < -self._tolerance:

@@ -83,7 +83,11 @@ def read_text(file: Path, expected: str, error: type[ValueError]) -> str:
 
 def read_toml(file: Path, error: type[ValueError]) -> dict[str, Any]:
     """The tables of a TOML file."""
-    text = read_text(file, "a TOML file", error)
+    return parse_toml(read_text(file, "a TOML file", error), str(file), error)
+
+
+def parse_toml(text: str, file: str, error: type[ValueError]) -> dict[str, Any]:
+    """The tables of a text in TOML; file: its name, for the message."""
     long = _LONG_KEY.search(text)
     if long is not None:
         line = text.count("\n", 0, long.start()) + 1

@@ -38,6 +38,12 @@ def product(a: Quaternion, b: Quaternion) -> Quaternion:
     )
 
 
+def heading(q: ArrayLike) -> float:
+    """Angle [rad] about z that remains when the shortest rotation removes the tilt, -pi to pi."""
+    w, _, _, z = np.asarray(q, dtype=np.float64).tolist()
+    return math.remainder(2.0 * math.atan2(z, w), math.tau)
+
+
 def tilts(z: Array) -> Array:
     """(K, 3, 3) the smallest rotations that take the vertical to unit vectors (K, 3)."""
     x, y, up = z.T

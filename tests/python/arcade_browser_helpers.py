@@ -19,12 +19,22 @@ from numpy.typing import NDArray
 from propwash import _rotation
 
 PATIENCE = 60.0  # s, as the machine may be busy
+FAKE_GAMEPAD = """
+window.pad = {
+  id: "Test transmitter", index: 0, connected: true, mapping: "", timestamp: 0,
+  axes: [0, 0, -1, 0, -1],
+  buttons: [0, 1].map(() => ({ pressed: false, touched: false, value: 0 })),
+};
+navigator.getGamepads = () => [window.pad, null, null, null];
+"""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 def require_chromium() -> str:
     """The browser; skips without it or Playwright."""
-    pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install playwright")
+    pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is missing: pip install playwright"
+    )
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if path is None:
         pytest.skip("Chromium is missing (Debian: chromium)")
@@ -51,7 +61,7 @@ class RunningArcade:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         command = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
-        command += ["--size", "320x180", "--folder", str(folder), *options]
+        command += ["--folder", str(folder), *options]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -84,7 +94,9 @@ class ArcadePage:
         self.page.goto(url)
         self.wait("window.arcade?.frames > 1 && arcade.status && arcade.course")
         if self.get("arcade.status.role") == "pilot":  # whatever the test before has left
-            self.get("for (const b of document.querySelectorAll('[value=\"1\"], #reset')) b.click()")
+            self.get(
+                "for (const b of document.querySelectorAll('[value=\"1\"], #reset')) b.click()"
+            )
             self.wait("arcade.status.scale === 1 && arcade.hud.phase === 'ready'")
 
     def get(self, expression: str) -> Any:
@@ -115,8 +127,8 @@ class KeyPilot:
     KEYS = (("ArrowRight", "ArrowLeft"), ("ArrowUp", "ArrowDown"), ("d", "a"), ("w", "s"))
     MARGIN = 0.12  # deflection between the desired and the present one, above which a key is used
 
-    def __init__(self, arcade: ArcadePage) -> None:
-        self._keyboard, self._arcade = arcade.page.keyboard, arcade
+    def __init__(self, arcade: ArcadePage, speed: float = 1.2) -> None:
+        self._keyboard, self._arcade, self._speed = arcade.page.keyboard, arcade, speed
         self._down: set[str] = set()
 
     def step(self) -> None:
@@ -143,13 +155,13 @@ class KeyPilot:
             self._keyboard.up(key)
         self._down = set()
 
-    @staticmethod
-    def deflections(hud: dict[str, Any], gate: dict[str, Any]) -> list[float]:
+    def deflections(self, hud: dict[str, Any], gate: dict[str, Any]) -> list[float]:
         """Roll, pitch, yaw and climb, -1 to 1, along the axis of a gate."""
         axes = _rotation.rotation(np.array(gate["attitude"]))
         offset = axes.T @ (np.array(hud["position"]) - gate["position"])
         error = math.hypot(offset[1], offset[2])
-        goal = np.array([max(0.0, 1.0 - 2.0 * error) - 0.2 * (offset[0] > 0.0), 0.0, 0.0])
+        forward = -0.5 if offset[0] > 0.0 else self._speed * max(0.0, 1.0 - 2.0 * error)
+        goal = np.array([forward, 0.0, 0.0])
         goal[1:] = np.clip(-1.2 * offset[1:], -1.0, 1.0)
         velocity = axes @ goal  # m/s, world
         yaw = heading(np.array(hud["attitude"]))
@@ -163,3 +175,53 @@ def heading(attitude: NDArray[np.float64]) -> float:
     """rad, of body x from world x, counter-clockwise."""
     w, x, y, z = attitude
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
+def take_off(page: ArcadePage, height: float = 0.8) -> None:
+    """Flies straight up, after a reset."""
+    page.press("r")
+    page.wait("arcade.hud.phase === 'ready' && arcade.hud.time < 5")
+    page.page.keyboard.down("w")
+    page.wait(f"arcade.hud.phase === 'flying' && arcade.hud.height > {height}")
+    page.page.keyboard.up("w")
+    page.wait("Math.abs(arcade.hud.velocity[2]) < 0.3")
+
+
+def load_course(page: ArcadePage, name: str, vehicle: str, seed: int) -> None:
+    """By the menu."""
+    page.press("m")
+    form = page.page.locator("#settings")
+    form.locator("[name=course]").select_option(name)
+    form.locator("[name=vehicle]").select_option(vehicle)
+    form.locator("[name=seed]").fill(str(seed))
+    form.locator("button").click()
+    page.wait(f"arcade.course.name === '{name}' && arcade.course.seed === {seed}")
+    page.wait("arcade.hud.phase === 'ready' && arcade.hud.gates === arcade.course.gates.length")
+    page.press("m")
+
+
+def calibrate(page: ArcadePage) -> None:
+    """Throttle on axis 2 without a spring, yaw on 3, pitch on 1 inverted, roll on 0."""
+    page.page.locator("#open-gamepad").click()
+    assert "needs a calibration" in page.page.locator("#calibration-text").inner_text()
+    page.page.locator("#calibration-start").click()
+    page.page.locator("#calibration-next").click()
+    for word, axis, value in (
+        ("throttle", 2, 1),
+        ("yaw", 3, 0.8),
+        ("pitch", 1, -1),
+        ("roll", 0, 1),
+    ):
+        page.wait(f"document.getElementById('calibration-text').textContent.includes('{word}')")
+        page.get(f"pad.axes[{axis}] = {value}")
+    page.wait("document.getElementById('calibration-text').textContent.includes('edges')")
+    for value in (-0.8, 0.8, 0):
+        page.get(f"pad.axes = [{value}, {value}, {value}, {value}, -1]")
+        page.get(
+            "new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))"
+        )
+    page.page.locator("#calibration-next").click()
+    page.get("pad.axes[4] = 1")  # the switch of the mode
+    page.wait("document.getElementById('calibration-text').textContent.includes('Saved')")
+    page.get("pad.axes = [0, 0, -1, 0, 0]")
+    page.press("Escape")

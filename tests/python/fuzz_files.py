@@ -23,7 +23,7 @@ from log_files import (
     write_ulog,
 )
 from numpy.typing import NDArray
-from propwash import identify, lcm
+from propwash import identify, lcm, logs
 from propwash.world import Scene
 
 Files = dict[str, bytes]
@@ -276,6 +276,31 @@ def _csv(folder: Path) -> list[Files]:
     return [*tables, {"log.csv": blackbox.read_bytes()}]
 
 
+def _flight_log(suffix: str) -> Callable[[Path], list[Files]]:
+    def make(folder: Path) -> list[Files]:
+        log = _flight()
+        record = logs.FlightRecord(
+            time=log.time,
+            position=0.1 * log.body_rates,
+            velocity=log.body_rates,
+            attitude=np.eye(4)[np.zeros(60, dtype=int)],
+            body_rates=log.body_rates,
+            rotor_speeds=1e3 * log.duty,
+            duty=log.duty,
+            specific_force=log.specific_force,
+            angular_rate=log.body_rates,
+            sticks=log.duty,
+            mode=np.array(["acro", "angle"] * 30),
+            command_rates=np.where(np.arange(60)[:, None] < 30, log.body_rates, np.nan),
+            gates=np.arange(60),
+            info={"vehicle": "crazyflie", "passed": [["Gate1", 0.1]]},
+        )
+        file = logs.write_record(folder / f"log{suffix}", record)
+        return [{file.name: file.read_bytes()}]
+
+    return make
+
+
 def _ulog(folder: Path) -> list[Files]:
     """Logs of PX4 with resets and geometry, and of an older one with pulse widths."""
     topics = px4(_flight())
@@ -387,8 +412,9 @@ def _vehicles(folder: Path) -> list[Files]:
 def _scenes(folder: Path) -> list[Files]:
     saved = folder / "saved.toml"
     Scene.load("alphapilot", seed=3).save(saved)
-    texts = [_SCENE.encode(), _SCENE.encode(), _FOREST.encode(), _WAREHOUSE.encode()]
-    return [{"scene.toml": text} for text in (*texts, saved.read_bytes())]
+    texts = [_SCENE, 'base = "room"\n' + _SCENE, _FOREST, _WAREHOUSE]
+    contents = [*(text.encode() for text in texts), saved.read_bytes()]
+    return [{"scene.toml": content} for content in contents]
 
 
 def _with_mesh(name: str, mesh: bytes) -> Callable[[Path], list[Files]]:
@@ -412,6 +438,8 @@ _MAKERS: dict[str, Callable[[Path], list[Files]]] = {
     "stl_binary": _with_mesh("statue.stl", stl_binary()),
     "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (_DRONE, _FLIGHTGOGGLES_CAR)],
     "csv": _csv,
+    "flight_log": _flight_log(".csv"),
+    "flight_log_mcap": _flight_log(".mcap"),
     "columns": lambda _: [{"columns.toml": _COLUMNS}],
     "ulog": _ulog,
     "bag_ros1": lambda f: [{"log.bag": write_ros1_bag(f / "x.bag", 60).read_bytes()}],

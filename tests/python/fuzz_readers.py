@@ -224,6 +224,14 @@ def _csv(path: Path) -> None:
         _flight(logs.read_flight(path))
 
 
+def _flight_log(path: Path) -> None:
+    record = logs.read_record(path)
+    require(np.isfinite(record.position).all(), "positions not finite")
+    require((np.diff(record.time) > 0.0).all(), "times do not increase")
+    json.dumps(record.info)
+    _flight(identify.read_log(path))
+
+
 def _columns(path: Path) -> None:
     columns = identify.Columns.from_toml(path)
     require(len(columns.body_rates) == 3, "columns")
@@ -268,6 +276,8 @@ FILE_READERS: Mapping[str, FileReader] = {
         FileReader("stl_binary", "scene.toml", _scene, BINARY, _PARAMETERS, fixed="scene.toml"),
         FileReader("flightgoggles", "drone.yaml", _goggles, TEXT, _PARAMETERS, keyed=True),
         FileReader("csv", "log.csv", _csv, TEXT, (ValueError,)),
+        FileReader("flight_log", "log.csv", _flight_log, TEXT, (ValueError,)),
+        FileReader("flight_log_mcap", "log.mcap", _flight_log, BINARY, (ValueError,)),
         FileReader("columns", "columns.toml", _columns, TEXT, (ValueError,), keyed=True),
         FileReader("ulog", "log.ulg", _log, BINARY, (ValueError,)),
         FileReader("bag_ros1", "log.bag", _log, BINARY, (ValueError,)),

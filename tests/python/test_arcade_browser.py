@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,23 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from arcade_browser_helpers import (
+    FAKE_GAMEPAD,
     ArcadePage,
     KeyPilot,
     RunningArcade,
+    calibrate,
+    load_course,
     offline_chromium,
     require_chromium,
+    take_off,
 )
 from propwash import logs
 
 pytestmark = pytest.mark.slow
-
-FAKE_GAMEPAD = """
-window.pad = {
-  id: "Test transmitter", index: 0, connected: true, mapping: "", timestamp: 0,
-  axes: [0, 0, -1, 0, -1], buttons: [0, 1].map(() => ({ pressed: false, touched: false, value: 0 })),
-};
-navigator.getGamepads = () => [window.pad, null, null, null];
-"""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +35,7 @@ def browser() -> Iterator[Any]:
 def arcade(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArcade]:
     running = RunningArcade(tmp_path_factory.mktemp("arcade") / "flights", "--course", "eight")
     yield running
-    assert running.stop() == ""
+    assert re.fullmatch(r"propwash arcade: \d+ flight logs? written in \S+\n", running.stop())
 
 
 @pytest.fixture
@@ -46,16 +43,6 @@ def context(browser: Any) -> Iterator[Any]:
     opened = browser.new_context(viewport={"width": 1280, "height": 720})
     yield opened
     opened.close()
-
-
-def take_off(page: ArcadePage, height: float = 0.8) -> None:
-    """Flies straight up, after a reset."""
-    page.press("r")
-    page.wait("arcade.hud.phase === 'ready' && arcade.hud.time < 5")
-    page.page.keyboard.down("w")
-    page.wait(f"arcade.hud.phase === 'flying' && arcade.hud.height > {height}")
-    page.page.keyboard.up("w")
-    page.wait("Math.abs(arcade.hud.velocity[2]) < 0.3")
 
 
 def test_the_page_needs_no_network(arcade: RunningArcade, context: Any) -> None:
@@ -131,10 +118,12 @@ def test_each_key_moves_the_vehicle_in_its_direction(arcade: RunningArcade, cont
     assert page.get("arcade.hud.phase") == "flying"
 
 
+@pytest.mark.parametrize("course", ["alphapilot", "eight"])
 def test_latency_from_key_to_image(
-    arcade: RunningArcade, context: Any, record_property: Any
+    arcade: RunningArcade, context: Any, record_property: Any, course: str
 ) -> None:
     page = ArcadePage(context, arcade.url)
+    load_course(page, course, "flightgoggles", 0)
     take_off(page)
     page.get("arcade.latency.values.length = 0")
     for key in ("ArrowLeft", "ArrowRight") * 6:
@@ -152,7 +141,7 @@ def test_latency_from_key_to_image(
     low, high = np.quantile(values, [0.1, 0.9])
     text = f"{median:.0f} ms, 10 % {low:.0f} ms, 90 % {high:.0f} ms, {rate} images/s"
     record_property("latency", text)
-    print(f"latency from key to image: {text}")
+    print(f"{course}: from key to image {text}")
 
 
 def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, context: Any) -> None:
@@ -180,19 +169,11 @@ def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, conte
 
 def test_the_menu_loads_another_course(arcade: RunningArcade, context: Any) -> None:
     page = ArcadePage(context, arcade.url)
-    page.press("m")
-    form = page.page.locator("#settings")
-    form.locator("[name=course]").select_option("alphapilot")
-    form.locator("[name=vehicle]").select_option("blackbird")
-    form.locator("[name=seed]").fill("7")
-    form.locator("button").click()
-    page.wait("arcade.course.name === 'alphapilot' && arcade.hud.gates === 11")
-    assert page.get("[arcade.course.seed, arcade.course.vehicle]") == [7, "blackbird"]
-    form.locator("[name=course]").select_option("eight")
-    form.locator("[name=vehicle]").select_option("flightgoggles")
-    form.locator("[name=seed]").fill("0")
-    form.locator("button").click()
-    page.wait("arcade.course.name === 'eight' && arcade.course.seed === 0")
+    load_course(page, "alphapilot", "blackbird", 7)
+    assert page.get("[arcade.course.vehicle, arcade.hud.gates]") == ["blackbird", 11]
+    assert page.get("document.getElementById('flight-title').textContent").endswith("seed 7")
+    load_course(page, "eight", "flightgoggles", 0)
+    assert page.get("arcade.course.vehicle") == "flightgoggles"
 
 
 def test_lost_pilot_pauses_and_a_watcher_takes_over(arcade: RunningArcade, context: Any) -> None:
@@ -248,26 +229,6 @@ def test_a_lost_server_is_shown_and_the_log_of_the_flight_is_kept(
     assert logs.read_record(log).position[:, 2].max() > 0.7
 
 
-def calibrate(page: ArcadePage) -> None:
-    """Throttle on axis 2 without a spring, yaw on 3, pitch on 1 with the sign changed, roll on 0."""
-    page.page.locator("#open-gamepad").click()
-    assert "needs a calibration" in page.page.locator("#calibration-text").inner_text()
-    page.page.locator("#calibration-start").click()
-    page.page.locator("#calibration-next").click()
-    for word, axis, value in (("throttle", 2, 1), ("yaw", 3, 0.8), ("pitch", 1, -1), ("roll", 0, 1)):
-        page.wait(f"document.getElementById('calibration-text').textContent.includes('{word}')")
-        page.get(f"pad.axes[{axis}] = {value}")
-    page.wait("document.getElementById('calibration-text').textContent.includes('edges')")
-    for value in (-0.8, 0.8, 0):
-        page.get(f"pad.axes = [{value}, {value}, {value}, {value}, -1]")
-        page.get("new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame))")
-    page.page.locator("#calibration-next").click()
-    page.get("pad.axes[4] = 1")  # the switch of the mode
-    page.wait("document.getElementById('calibration-text').textContent.includes('Saved')")
-    page.get("pad.axes = [0, 0, -1, 0, 0]")
-    page.press("Escape")
-
-
 def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, context: Any) -> None:
     context.add_init_script(FAKE_GAMEPAD)
     page = ArcadePage(context, arcade.url)
@@ -287,4 +248,115 @@ def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, conte
     page.page.keyboard.down("w")  # the keyboard, when it is used
     page.wait("arcade.source === 'keyboard'")
     page.page.keyboard.up("w")
+    page.get("pad.axes[0] = 0.5")
+    page.wait("arcade.source === 'gamepad'")
+    page.get("navigator.getGamepads = () => [null]")  # the cable
+    page.wait("arcade.source === 'keyboard' && arcade.status.paused")
     assert page.errors == []
+
+
+SWEEP = """async ([channel, deadband]) => {
+  const { deflection } = await import(new URL("gamepad.js", location.href));
+  return Array.from({ length: 2001 }, (_, i) => deflection(channel, i / 1000 - 1, deadband));
+}"""
+
+
+def test_a_stick_is_linear_outside_of_its_deadband(arcade: RunningArcade, context: Any) -> None:
+    page = ArcadePage(context, arcade.url).page
+    values = np.linspace(-1.0, 1.0, 2001)
+    for centre, low, high in ((0.0, -1.0, 1.0), (0.2, -0.7, 0.9), (-0.1, -0.5, 1.0)):
+        channel = {"axis": 0, "min": low, "centre": centre, "max": high, "inverted": False}
+        for deadband in (0.0, 0.05, 0.2):
+            read = np.array(page.evaluate(SWEEP, [channel, deadband]))
+            part = np.where(values < centre, centre - low, high - centre)
+            part = np.minimum(np.abs(values - centre) / part, 1.0)
+            expected = np.maximum(part - deadband, 0.0) / (1.0 - deadband)
+            np.testing.assert_allclose(read, np.sign(values - centre) * expected, atol=1e-12)
+            inverted = page.evaluate(SWEEP, [{**channel, "inverted": True}, deadband])
+            np.testing.assert_allclose(inverted, -read, atol=0.0)
+
+
+RAMP = """async ([mode, presses, steps]) => {
+  const { KeyboardSticks } = await import(new URL("sticks.js", location.href));
+  const keyboard = new KeyboardSticks();
+  keyboard.centre(mode, false);
+  const rows = [];
+  for (const [codes, seconds] of presses) {
+    keyboard.pressed = new Set(codes);
+    for (let i = 0; i < steps; ++i) keyboard.update(seconds / steps, mode);
+    rows.push(["roll", "pitch", "yaw", "throttle"].map((name) => keyboard.sticks[name]));
+  }
+  return rows;
+}"""
+
+
+@pytest.mark.parametrize("mode", ["acro", "angle", "assisted"])
+def test_sticks_of_the_keyboard_do_not_depend_on_the_frame_rate(
+    arcade: RunningArcade, context: Any, mode: str
+) -> None:
+    page = ArcadePage(context, arcade.url).page
+    presses = [
+        (["KeyW"], 0.11),
+        (["KeyW", "ArrowUp", "KeyA"], 0.07),
+        (["ArrowUp", "ArrowLeft", "ShiftLeft"], 0.3),
+        (["ArrowUp", "ArrowDown", "KeyS"], 0.05),
+        ([], 0.02),
+        ([], 1.0),
+    ]
+    rows = np.array(page.evaluate(RAMP, [mode, presses, 50]))
+    for steps in (1, 7):
+        np.testing.assert_allclose(
+            page.evaluate(RAMP, [mode, presses, steps]), rows, rtol=0.0, atol=1e-9
+        )
+    assert np.all(np.abs(rows[:, :3]) <= 1.0)
+    assert np.all((rows[:, 3] >= 0.0) & (rows[:, 3] <= 1.0))
+    assert rows[1, 1] > 0.0 > rows[1, 2]
+    assert rows[2, 0] < 0.0
+    np.testing.assert_allclose(rows[-1, :3], 0.0, atol=0.0)  # released: centred
+    if mode == "assisted":
+        assert rows[-1, 3] == 0.5
+    else:
+        assert rows[-1, 3] == rows[-2, 3] > 0.0  # the throttle stays
+
+
+def test_a_kept_calibration_that_is_invalid_is_ignored(arcade: RunningArcade, context: Any) -> None:
+    context.add_init_script(FAKE_GAMEPAD)
+    page = ArcadePage(context, arcade.url)
+    read = """async (text) => {
+      localStorage.setItem("propwash-arcade-gamepad:x", text);
+      return (await import(new URL("gamepad.js", location.href))).load("x");
+    }"""
+    channel = '{"axis": 0, "min": 1, "centre": 0, "max": -1, "inverted": false}'
+    reversed_range = ", ".join(f'"{c}": {channel}' for c in ("roll", "pitch", "yaw", "throttle"))
+    for text in (
+        "",
+        "no JSON",
+        "null",
+        "[]",
+        '{"channels": null, "deadband": 0.1}',
+        '{"channels": {"roll": {}}, "deadband": 0.1}',
+        '{"channels": {' + reversed_range + '}, "deadband": 0.1}',
+    ):
+        assert page.page.evaluate(read, text) is None, text
+
+
+def test_no_sequence_of_keys_sends_an_invalid_message(arcade: RunningArcade, context: Any) -> None:
+    page = ArcadePage(context, arcade.url)
+    rng = np.random.default_rng(22)
+    keys = [*"wasd123rpctmh", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Shift", "Space"]
+    keys += ["Escape", "Tab", "Enter", "w", "w"]
+    down: set[str] = set()
+    for key in rng.choice(keys, 400):
+        if key in down:
+            page.page.keyboard.up(key)
+        else:
+            page.page.keyboard.down(key)
+        down ^= {key}
+        values = page.get("Object.values(arcade.sticks)")
+        assert all(-1.0 <= value <= 1.0 for value in values)
+        assert page.get("arcade.sticks.throttle") >= 0.0
+    for key in down:
+        page.page.keyboard.up(key)
+    frames = page.get("arcade.frames")
+    page.wait(f"arcade.connected && arcade.frames > {frames}")
+    assert page.errors == []  # and the server has refused nothing: see the fixture

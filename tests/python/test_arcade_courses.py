@@ -93,12 +93,12 @@ def test_a_course_is_found_by_its_name_or_file(tmp_path: Path) -> None:
     assert arcade.find_course("slalom") == COURSES["slalom"]
     file = tmp_path / "mine.toml"
     file.write_text(
-        'name = "mine"\nbase = "room"\n[[items]]\nshape = "gate"\nname = "Gate1"\n'
+        'name = "My / course"\nbase = "room"\n[[items]]\nshape = "gate"\nname = "Gate1"\n'
         "width = 1.5\nheight = 1.2\nposition = [2, 0, 1.5]\n"
     )
     course = arcade.find_course(file)
     assert isinstance(course, Course)
-    assert course.name == "mine"
+    assert (course.name, course.title) == ("mine", "My / course")
     assert [gate.name for gate in course.gates] == ["Gate1"]
     assert race.fly(0, scene=course.scene(0)).finished
 
@@ -109,6 +109,7 @@ def test_a_course_is_found_by_its_name_or_file(tmp_path: Path) -> None:
         ("slalon", "no course 'slalon'; did you mean 'slalom'? Expected one of alphapilot"),
         ("missing.toml", "no course file 'missing.toml'"),
         ("empty.toml", "empty.toml: course: expected names of gates in the scene (it has none)"),
+        ("slalom.toml", "slalom.toml: expected another name than that of the shipped course"),
         ("still.toml", "still.toml: start: expected a [start] of the scene or its base"),
     ],
 )
@@ -117,6 +118,7 @@ def test_courses_that_cannot_be_flown_are_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty.toml").write_text('name = "empty"\n')
+    Path("slalom.toml").write_text('name = "mine"\nbase = "alphapilot"\n')
     Path("still.toml").write_text(
         'name = "still"\n[[items]]\nshape = "gate"\nname = "Gate1"\nwidth = 1\nheight = 1\n'
     )

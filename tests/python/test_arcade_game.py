@@ -189,6 +189,28 @@ def test_equal_inputs_give_equal_flights() -> None:
     np.testing.assert_array_equal(first, np.array(list(flight(games[0]))))
 
 
+@pytest.mark.parametrize("vehicle", MULTICOPTERS)
+def test_random_sticks_give_finite_flights_that_are_judged_as_races(vehicle: str) -> None:
+    rng = np.random.default_rng(7)
+    game, ends = Game(courses()["eight"], vehicle), []
+    for _ in range(240):  # inputs, held for 0.1 s: full deflections, all modes
+        mode = MODES[rng.integers(3)]
+        roll, pitch, yaw = np.clip(rng.normal(0.0, 0.7, 3), -1.0, 1.0).tolist()
+        sticks = Sticks(roll, pitch, yaw, throttle=float(rng.uniform(0.3, 1.0)))
+        snapshot = ticks(game, sticks, 0.1, mode)
+        for part in ("position", "attitude", "velocity", "body_rates"):
+            assert np.isfinite(getattr(snapshot, part)).all()
+        if not game.has_ended:
+            continue
+        if game.has_flown:
+            result = game.result()
+            assert result.collision is not None
+            assert result.collision.item == snapshot.collision
+            ends.append(game.record().info["phase"])
+        game.reset()
+    assert len(ends) >= 3
+
+
 def test_the_log_has_the_flight_since_half_a_second_before_take_off() -> None:
     game = Game(STRAIGHT, "blackbird", seed=5)
     ticks(game, CENTRED, 3.0)

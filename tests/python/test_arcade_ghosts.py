@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from propwash import arcade, race
-from propwash.arcade import Board, Entry, Ghost
+from propwash.arcade import Board, Ghost
 from propwash.arcade import _ghosts as ghosts
 
 COURSES = arcade.courses()
@@ -15,9 +15,9 @@ COURSES = arcade.courses()
 
 def turning(rate: float = 2.0, period: float = 0.01) -> Ghost:
     """A vehicle that turns about z and moves along x, both at constant rates."""
-    time = np.arange(-50, 301) * period
+    time = period * np.arange(-50.0, 301.0)
     half = 0.5 * rate * time
-    attitude = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=1)
+    attitude = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=1).astype(np.float64)
     attitude[::2] *= -1.0  # the same attitudes
     position = np.stack([3.0 * time, 0 * time, 1 + 0 * time], axis=1)
     return Ghost("turning", time, position, attitude, (0.5, 1.25))
@@ -65,6 +65,7 @@ def test_the_built_in_pilot_is_at_each_gate_at_its_time() -> None:
         forward = np.array([np.cos(gate.yaw), np.sin(gate.yaw), 0.0])
         assert abs((pose[0] - gate.position) @ forward) < 1e-3
     assert ghost.time[-1] == pytest.approx(ghost.gate_times[-1] + 0.5, abs=race.PERIOD)
+    assert {type(time) for time in ghost.gate_times} == {float}  # messages refuse other types
 
 
 def test_a_ghost_that_collides_ends_there() -> None:

@@ -186,7 +186,8 @@ def test_an_invalid_selection_changes_nothing(runner: Runner, clock: Clock) -> N
 
 def test_a_slow_or_failing_writer_does_not_stop_time() -> None:
     """In real time, with the thread."""
-    release, reports = threading.Event(), []
+    release = threading.Event()
+    reports: list[str] = []
 
     def finished(record: FlightRecord, result: Result, scale: float) -> None:
         release.wait(20.0)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from propwash import _rotation
+from propwash.__main__ import main
 from propwash.arcade import MODES, Mode, StickMap, StickRates, Sticks
 from propwash.arcade._sticks import MAX_CLIMB, MAX_SPEED, MAX_TILT, MAX_YAW_RATE
 from propwash.vehicle import files as vehicles
@@ -103,6 +104,18 @@ def test_rates_out_of_range_are_refused(changes: dict[str, Any], message: str) -
         StickRates(**changes)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("1,0.7", "expected three numbers"), ("a,b,c", "'a'"), ("1,0.7,1.4", "expo: expected from 0")],
+)
+def test_the_command_refuses_invalid_rates(
+    text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["arcade", "--rates", text])
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("vehicle", MULTICOPTERS)
 def test_the_throttle_hovers_at_its_centre(vehicle: str) -> None:
     sticks, parameters = StickMap(vehicle), vehicles.load(vehicle)
@@ -156,13 +169,21 @@ def test_angle_reaches_a_tilt_proportional_to_the_stick(
     uav = flown(Sticks(roll, pitch, throttle=0.6), "angle", 1.0, yaw=0.7)
     axis = _rotation.rotation(uav.attitude)[:, 2]
     assert math.acos(axis[2]) == pytest.approx(tilt * MAX_TILT, abs=math.radians(1.5))
-    yaw = heading(uav.attitude)
+    yaw = _rotation.heading(uav.attitude)
     forward, left = (
         axis[:2] @ [math.cos(yaw), math.sin(yaw)],
         axis[:2] @ [-math.sin(yaw), math.cos(yaw)],
     )
-    # tilted forwards and to the right, the heading is not exactly that of the command
-    assert math.atan2(-left, forward) == pytest.approx(math.atan2(roll, pitch), abs=0.4)
+    assert np.array([forward, -left]) @ [-roll, pitch] == pytest.approx(0.0, abs=0.02)
+    assert np.array([forward, -left]) @ [pitch, roll] > 0.0
+    assert yaw == pytest.approx(0.7, abs=0.1)  # rotors at their limits disturb it
+
+
+@given(st.floats(-3.1, 3.1), st.floats(-3.1, 3.1), st.floats(0.0, 3.0))
+def test_the_heading_does_not_depend_on_the_tilt(yaw: float, direction: float, tilt: float) -> None:
+    x, y = math.sin(0.5 * tilt) * math.cos(direction), math.sin(0.5 * tilt) * math.sin(direction)
+    attitude = _rotation.product(_rotation.about_z(yaw), (math.cos(0.5 * tilt), x, y, 0.0))
+    assert _rotation.heading(attitude) == pytest.approx(yaw, abs=1e-9)
 
 
 def test_angle_rotates_at_a_tilt() -> None:

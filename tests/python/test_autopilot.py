@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 
 import numpy as np
@@ -169,6 +170,24 @@ def test_time_runs_before_the_first_answer() -> None:
     assert peer.now == pytest.approx(0.2, rel=0.02)
 
 
+def test_the_time_of_a_step_does_not_slow_the_clock_down() -> None:
+    """Before the first answer too: the wait for packets ends when the next period is due."""
+    peer = StrictBetaflight()
+    peer.alive = False
+    loop = make_loop(peer)
+    step = loop.simulation.step
+
+    def slow(motors: Array) -> Sample:
+        peer.now += 0.001
+        return step(motors)
+
+    loop.simulation.step = slow  # type: ignore[method-assign]
+    for _ in range(500):
+        loop.tick()
+    assert peer.now == pytest.approx(1.0, abs=0.01)
+    assert loop.statistics.skipped == 0.0
+
+
 def test_a_late_loop_continues_from_where_it_was() -> None:
     peer = StrictBetaflight()
     loop = make_loop(peer, tolerance=0.004)
@@ -181,9 +200,19 @@ def test_a_late_loop_continues_from_where_it_was() -> None:
     assert peer.now == pytest.approx(1.4, abs=0.01)
 
 
-def test_free_running_needs_a_rate() -> None:
-    with pytest.raises(ValueError, match="rate = None: expected a number without lock step"):
-        make_loop(StrictBetaflight(), lockstep=False, rate=None)
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"lockstep": False, "rate": None}, "rate = None: expected a number without lock step"),
+        ({"rate": 0.0}, "rate = 0.0: expected None or a number > 0"),
+        ({"rate": math.nan}, "rate = nan: expected None or a number > 0"),
+        ({"patience": -1.0}, "patience = -1.0: expected a time >= 0"),
+        ({"patience": math.nan}, "patience = nan: expected a time >= 0"),
+    ],
+)
+def test_invalid_times_of_a_loop_are_refused(options: dict[str, object], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        make_loop(StrictBetaflight(), **options)
 
 
 def test_a_link_answers_the_sender_and_names_a_port_in_use() -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import restore_sigint
-from propwash import logs, vehicles
+from propwash import logs
 from propwash.autopilot import ArduPilot, Loop, TcpLink, UdpLink
+from propwash.cli.main import main
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
@@ -118,6 +119,26 @@ def test_foreign_datagrams_do_not_take_the_answers_away(background: list[Backgro
     assert loop.codec.refused.counts.total() == 50
 
 
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (["px4", "--patience", "nan"], "--patience: expected from 0.001"),
+        (["ardupilot", "--patience", "-1"], "--patience: expected from 0.001"),
+        (["px4", "--speed", "1e-300"], "--speed: expected from 0.001 to 1000"),
+        (["px4", "--home", "91", "0", "0"], "--home, latitude: expected from -90 to 90"),
+        (["px4", "--host", "no such host"], "TCP no such host:4560: expected a free port of an"),
+        (["ardupilot", "--port", "65536"], "UDP 127.0.0.1:65536: expected a free port"),
+        (["ardupilot", "--vehicle", "hexacopter"], "vehicle 'hexacopter': expected rotors"),
+    ],
+)
+def test_invalid_options_are_refused_in_one_line(
+    options: list[str], match: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["autopilot", *options]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"propwash: {match}")
+
+
 @pytest.mark.parametrize("program", ["px4", "ardupilot"])
 def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> None:
     with socket.socket() as free:
@@ -149,5 +170,4 @@ def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> Non
     # also after Ctrl-C
     record = logs.read_record(tmp_path / "flight.csv")
     assert len(record) > 50
-    assert record.info == {"vehicle": "flightgoggles", "seed": 0}
-    assert vehicles.load(tmp_path / "flight.csv.toml").contact.frequency > 0.0
+    assert record.info["seed"] == 0

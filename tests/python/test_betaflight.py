@@ -17,11 +17,12 @@ import propwash as pw
 import pytest
 from betaflight_peer import GRAVITY, StrictBetaflight
 from numpy.typing import NDArray
-from propwash.autopilot import QUAD_X, Loop, Sample, Simulation, UdpLink
+from propwash.autopilot import QUAD_X, Loop, Sample, Simulation, UdpLink, _betaflight_program
 from propwash.autopilot._betaflight import Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
 from propwash.autopilot._script import ScriptedFlight, Sticks
-from propwash.cli.main import main
+from propwash.cli import _autopilot_betaflight
+from propwash.cli.main import main, make_parser
 
 Array = NDArray[np.float64]
 
@@ -207,6 +208,30 @@ def test_a_flight_that_is_not_armed_says_so() -> None:
     assert flight.checks[-1].measured == "motors off after 3 attempts"
 
 
+def test_a_program_that_falls_silent_is_not_armed() -> None:
+    simulation = Simulation("flightgoggles", QUAD_X["betaflight"])
+    flight = ScriptedFlight(
+        simulation.parameters,
+        lambda channels: None,
+        lambda: simulation.sample.time < 0.01,
+        warm_up=0.1,
+    )
+    while flight(simulation.sample):
+        simulation.step(np.zeros(4))
+    (check,) = flight.checks
+    assert (check.name, check.passed) == ("answers", False)
+    assert check.measured == "0.0 s, then silent"
+    assert simulation.sample.time == pytest.approx(0.1, abs=0.01)
+
+
+def test_invalid_sticks_are_refused_where_they_are_set() -> None:
+    transmitter = Transmitter()
+    for channels in ([70000], [-1], [1500] * 17):
+        with pytest.raises(ValueError, match="expected up to 16 widths"):
+            transmitter.set(channels)
+    transmitter.close()
+
+
 def test_sticks_are_pulse_widths() -> None:
     assert Sticks().channels() == (1500, 1500, 1000, 1500, 1000, 2000)
     sticks = Sticks(roll=1.0, pitch=-0.5, throttle=0.5, yaw=-2.0, arm=True, angle=False)
@@ -269,6 +294,16 @@ time.sleep(60)
 """
 
 
+_SHORT = """#!{python}
+import pathlib, socket, sys, time
+port = int(pathlib.Path("port").read_text())
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(16), ("127.0.0.1", port))
+while not pathlib.Path("end").exists():
+    time.sleep(0.01)
+sys.exit(4)
+"""
+
+
 def fake_program(folder: Path, alive_from: int, ends: bool = False) -> Path:
     """A program whose main loop runs from a certain start on."""
     path = folder / "fake.elf"
@@ -299,6 +334,75 @@ def test_a_program_that_ends_and_settings_that_it_rejects(tmp_path: Path) -> Non
         Program(path, tmp_path, "set no_such_setting = 1\n")
     with pytest.raises(FileNotFoundError, match=r"expected Betaflight's program"):
         Program(tmp_path / "none.elf", tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script with #! needs a POSIX system")
+def test_a_program_that_does_not_know_config_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_betaflight_program, "_CONFIGURATION_TIME", 0.2)
+    path = tmp_path / "old.elf"
+    path.write_text("#!/bin/sh\nexec sleep 60\n")
+    with pytest.raises(PermissionError, match=r"old\.elf: .* cannot be executed"):
+        Program(path, tmp_path / "new")
+    path.chmod(0o755)
+    with pytest.raises(ValueError, match=r"does not end within .*--keep-settings"):
+        Program(path, tmp_path / "new", "set motor_idle = 550\n")
+    path.write_text("#!/bin/sh\n")
+    monkeypatch.setattr(_betaflight_program, "_CONFIGURATION_TIME", 60.0)
+    with pytest.raises(ValueError, match=r"got no eeprom\.bin, code 0; .*--keep-settings"):
+        Program(path, tmp_path / "new", "set motor_idle = 550\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script with #! needs a POSIX system")
+def test_a_program_that_ends_later_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "short.elf"
+    path.write_text(_SHORT.format(python=sys.executable))
+    path.chmod(0o755)
+    with UdpLink(0) as link:
+        (tmp_path / "port").write_text(str(link.port))
+        program = Program(path, tmp_path)
+        program.check()
+        program.start(link)
+        program.check()
+        (tmp_path / "end").touch()
+        assert program._process is not None
+        program._process.wait(30.0)
+        with pytest.raises(OSError, match=r"it ended with code 4; read .*betaflight\.log"):
+            program.check()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (["--program", "/none.elf"], "--program /none.elf: expected"),
+        (["--speed", "1e-300"], "--speed: expected from 0.001 to 1000"),
+        (["--rate", "300", "--sync", "--config"], "--rate: expected a divisor of 1000"),
+        (["--keep-settings"], "--keep-settings: expected with --program"),
+        (["--sync"], "--sync: expected with --program"),
+        (["--host", "192.0.2.1"], "--host 192.0.2.1: expected an address"),  # RFC 5737
+    ],
+)
+def test_invalid_options_leave_nothing_behind(
+    options: list[str],
+    match: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["autopilot", "betaflight", *options]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith(f"propwash: {match}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_step_is_longer_than_a_millisecond() -> None:
+    for rate in ("250", "333", "700", "1000"):
+        options = make_parser().parse_args(["autopilot", "betaflight", "--rate", rate])
+        simulation = _autopilot_betaflight._simulation(options)
+        assert simulation.period == pytest.approx(1.0 / int(rate))
+        assert simulation.dt <= 1e-3 + 1e-12
 
 
 def test_a_missing_program_is_an_error_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:

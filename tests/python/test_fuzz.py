@@ -28,11 +28,15 @@ PACKAGES = {
     "bag_sqlite": ("rosbags",),
     "bag_mcap": ("rosbags",),
     "mcap": ("mcap", "mcap_protobuf", "rosbags"),
+    "flight_log_mcap": ("mcap", "rosbags"),
     "policy": ("onnx", "onnxruntime", "gymnasium"),
     "checkpoint": ("torch", "gymnasium"),
     "flightgoggles": ("yaml",),
 }
-LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap", "mcap", "lcm"]
+LOGS = [
+    "csv", "flight_log", "flight_log_mcap", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap",
+    "mcap", "lcm",
+]  # fmt: skip
 LEARNING = ["policy", "checkpoint"]
 # one process for each group, because starting one takes as long as hundreds of inputs
 GROUPS = {

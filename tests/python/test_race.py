@@ -389,9 +389,25 @@ def test_the_command_prints_a_table_of_several_courses(capsys: pytest.CaptureFix
         assert shown == pytest.approx(np.mean(scores), abs=0.011)
 
 
+def test_the_command_flies_other_courses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'name = "mine"\nbase = "room"\n[[items]]\nshape = "gate"\nname = "Gate1"\n'
+        "width = 1.5\nheight = 1.2\nposition = [2, 0, 1.5]\n"
+    )
+    for course in ("tower", str(file)):
+        assert main(["race", "--course", course, "--seeds", "2"]) == 0
+        out = capsys.readouterr().out
+        assert "2 of 2 courses finished" in out
+        assert "published teams" not in out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (["--course", "towr"], "no course 'towr'; did you mean 'tower'"),
         (["--out", "film.avi"], r"expected a name that ends in \.mp4, \.gif, \.rrd or \.png"),
         (["--out", "no/such/folder.png"], "--out no/such/folder.png"),
         (["--rate", "0.5"], "--rate: expected from 1 to 240"),

@@ -45,7 +45,7 @@ def _command() -> list[str]:
 def test_launch_starts_a_renderer_and_ends_it(ports: tuple[int, int]) -> None:
     with Client.launch("room", ports=ports, probe=0.1, command=_command(), **SIZE) as client:
         assert client.request_vehicle(1, *AHEAD).time_ns == 1
-        children = list(client._children)
+        children = list(client._children.processes)
         assert [child.status for child in children] == [None]
     assert all(child.status is not None for child in children)
 
@@ -83,7 +83,7 @@ def test_a_renderer_that_ended_can_be_replaced(
 ) -> None:
     with Client.launch("room", ports=ports, probe=0.0, command=_command(), **SIZE) as client:
         client.request_vehicle(1, *AHEAD)
-        os.kill(client._children[0].process_id, signal.SIGKILL)
+        os.kill(client._children.processes[0].process_id, signal.SIGKILL)
         with pytest.raises(RendererError, match="ended with status -9"):
             _poll_repeatedly(client)
         with FakeRenderer(ports, ignored=0):
@@ -99,7 +99,7 @@ PARENT = """
 import os, signal
 from propwash.render import Client
 client = Client.launch("empty", ports={ports}, probe=0.0, width=48, height=32)
-print(client._children[0].process_id, flush=True)
+print(client._children.processes[0].process_id, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from propwash.autopilot._simulated_clock import SimulatedClock, compiler
 
-if not sys.platform.startswith("linux") or compiler() is None:
+if not sys.platform.startswith("linux") or not compiler():
     pytest.skip("the simulated clock needs Linux and a C compiler", allow_module_level=True)
 
 CHILD = """
@@ -39,6 +39,16 @@ for line in sys.stdin:
     libc.nanosleep(ctypes.byref(Interval(whole, round((seconds - whole) * 1e9))), None)
     print(time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
 """
+
+
+def test_the_compiler_may_have_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, expected in [
+        ("sh -c cc", ["sh", "-c", "cc"]),
+        ("no_such_compiler -O2", []),
+        (" ", []),
+    ]:
+        monkeypatch.setenv("CC", value)
+        assert compiler() == expected
 
 
 class Child:

@@ -219,24 +219,28 @@ def test_the_commands_train_resume_and_fly(
     assert shown.read_bytes().startswith(b"GIF")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_saves_the_policy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    number: signal.Signals,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     record = _training.Training.record
 
     def interrupted(self: Any, values: dict[str, float]) -> None:
         record(self, values)
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
 
     monkeypatch.setattr(_training.Training, "record", interrupted)
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt):
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
     text = capsys.readouterr().out
     assert "hover: 8,192 steps" in text
     assert "--resume continues from the checkpoint" in text
     assert policy.Policy.load(tmp_path / "policy.onnx").description.training["steps"] == 8192
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
 
 
 def test_the_best_policy_is_saved_instead_of_the_last(

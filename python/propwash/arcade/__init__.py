@@ -5,10 +5,12 @@ from __future__ import annotations
 from propwash.arcade._board import Board, Entry
 from propwash.arcade._courses import Course, courses
 from propwash.arcade._courses import find as find_course
+from propwash.arcade._film import film
 from propwash.arcade._game import TICK, Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind, ghost
 from propwash.arcade._interface import MODES, Mode, Phase, Snapshot, Sticks
 from propwash.arcade._runner import Runner
+from propwash.arcade._serve import Settings, serve
 from propwash.arcade._sticks import StickMap, StickRates
 
 __all__ = [
@@ -24,11 +26,14 @@ __all__ = [
     "Mode",
     "Phase",
     "Runner",
+    "Settings",
     "Snapshot",
     "StickMap",
     "StickRates",
     "Sticks",
     "courses",
+    "film",
     "find_course",
     "ghost",
+    "serve",
 ]

@@ -8,12 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import propwash
+from propwash import _core
 from propwash.arcade import _messages as messages
 from propwash.arcade._courses import Course
 from propwash.arcade._game import Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind
-from propwash.arcade._images import Scenery, Stage
+from propwash.arcade._images import FrameState, Lineup
 from propwash.arcade._interface import MODES, Mode, Sticks
 from propwash.arcade._pages import Page
 from propwash.arcade._runner import Runner
@@ -24,7 +24,7 @@ GhostMaker = Callable[[GhostKind, Game], Ghost | None]
 
 
 @dataclass(frozen=True)
-class Library:
+class Choices:
     """What the pilot can choose."""
 
     courses: Mapping[str, Course]
@@ -32,7 +32,7 @@ class Library:
     """By name: a name or a TOML file."""
 
     @classmethod
-    def of(cls, courses: Mapping[str, Course], game: Game, vehicle: str) -> Library:
+    def of(cls, courses: Mapping[str, Course], game: Game, vehicle: str) -> Choices:
         """The courses, and the shipped vehicles, with those of a game."""
         every = {name: name for name in vehicles.names()} | {game.vehicle.name: vehicle}
         return cls({**courses}, every)
@@ -42,38 +42,38 @@ class Arcade:
     """Passes commands to the runner; knows the scene, the ghosts and the leader board.
 
     board: returns the leader board of a course and seed. make_ghost: called in a thread of its own.
-    tell: sends a message to all pages; any thread may call it. size: px, of the images.
+    send: sends a message to all pages; any thread may call it. size: px, of the images.
     """
 
     def __init__(
         self,
         runner: Runner,
-        library: Library,
+        choices: Choices,
         *,
         size: tuple[int, int],
         board: Callable[[str, int], messages.BoardMessage],
         make_ghost: GhostMaker,
-        tell: Callable[[messages.ToPage], None],
+        send: Callable[[messages.ToPage], None],
     ) -> None:
-        self._runner, self._library, self._size = runner, library, size
+        self._runner, self._choices, self._size = runner, choices, size
         self._board, self._make_ghost = board, make_ghost
-        self._tell = tell
+        self._send = send
         self._lock = threading.Lock()
         self._workers = ThreadPoolExecutor(1, "arcade selections")
         self._view: messages.ViewName = "chase"
         self._ghosts: tuple[GhostKind, ...] = ()
-        self._stage = Stage(runner.game)
-        self._announced = self._stage
+        self._lineup = Lineup(runner.game)
+        self._announced = self._lineup
 
     @property
-    def scenery(self) -> Scenery:
+    def frame_state(self) -> FrameState:
         """What the next image shows. Any thread may ask."""
         runner, game = self._runner, self._runner.game
         with self._lock:
-            if self._stage.game is not game:
-                self._stage = Stage(game)
-            stage = self._stage
-        return Scenery(stage, game.snapshot, self._view, runner.scale, runner.paused)
+            if self._lineup.game is not game:
+                self._lineup = Lineup(game)
+            lineup = self._lineup
+        return FrameState(lineup, game.snapshot, self._view, runner.scale, runner.paused)
 
     @property
     def flying(self) -> bool:
@@ -101,37 +101,37 @@ class Arcade:
         self._view = view
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight. Raises ValueError for unknown names."""
-        course = _known("course", message.course, self._library.courses)
-        vehicle = _known("vehicle", message.vehicle, self._library.vehicles)
+        """Starts a new flight, not paused. Raises ValueError for unknown names."""
+        course = _known("course", message.course, self._choices.courses)
+        vehicle = _known("vehicle", message.vehicle, self._choices.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
-        selecting = self._workers.submit(self._runner.select, course, vehicle, message.seed)
+        selecting = self._workers.submit(self._change, course, vehicle, message.seed)
         selecting.add_done_callback(self._report)
 
     def poll(self) -> None:
         """Announces a new game or new ghosts. The server calls it several times a second."""
-        stage = self.scenery.stage
-        if stage is self._announced:
+        lineup = self.frame_state.lineup
+        if lineup is self._announced:
             return
-        if stage.game is not self._announced.game and self._ghosts:
-            adding = self._workers.submit(self._add_ghosts, stage.game, self._ghosts)
+        if lineup.game is not self._announced.game and self._ghosts:
+            adding = self._workers.submit(self._add_ghosts, lineup.game, self._ghosts)
             adding.add_done_callback(self._report)
-        self._announced = stage
-        self._tell(self._course())
-        self._tell(self._newest_board())
+        self._announced = lineup
+        self._send(self._course())
+        self._send(self._newest_board())
 
     def greeting(self, page: Page) -> list[str]:
         """The texts for a new page."""
-        courses = self._library.courses.values()
+        courses = self._choices.courses.values()
         hello = messages.Hello(
             role=page.role,
             courses=[{"name": course.name, "title": course.title} for course in courses],
-            vehicles=list(self._library.vehicles),
+            vehicles=list(self._choices.vehicles),
             modes=list(MODES),
             views=list(messages.VIEWS),
             ghosts=list(GHOSTS),
             size=self._size,
-            version=propwash.__version__,
+            version=_core.__version__,
         )
         return [messages.encode(each) for each in (hello, self._course(), self._newest_board())]
 
@@ -143,27 +143,33 @@ class Arcade:
         game = self._announced.game
         return self._board(game.course.name, game.seed)
 
+    def _change(self, course: Course, vehicle: str, seed: int) -> None:
+        try:
+            self._runner.select(course, vehicle, seed)
+        finally:
+            self._runner.pause(False)
+
     def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
         """Shows each ghost when it is made."""
         for kind in kinds:
             ghost = self._make_ghost(kind, game)
             if ghost is None:
                 name = f"{game.course.name} with seed {game.seed}"
-                self._tell(messages.Notice(f"no ghost {kind!r} on {name}"))
+                self._send(messages.Notice(f"no ghost {kind!r} on {name}"))
                 continue
             with self._lock:
-                if self._stage.game is not game:
+                if self._lineup.game is not game:
                     return
-                self._stage = Stage(game, (*self._stage.ghosts, ghost))
+                self._lineup = Lineup(game, (*self._lineup.ghosts, ghost))
 
     def _report(self, done: Future[Any]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None:
-            self._tell(messages.Notice(f"{error}"[:500]))
+            self._send(messages.Notice(f"{error}"[:500]))
 
     def _course(self) -> messages.CourseMessage:
-        stage, game = self._announced, self._announced.game
-        known = self._library.courses.get(game.course.name)
+        lineup, game = self._announced, self._announced.game
+        known = self._choices.courses.get(game.course.name)
         start = game.scene.start
         assert start is not None  # a game needs one
         gates: list[dict[str, Any]] = [
@@ -181,7 +187,7 @@ class Arcade:
             title=game.course.name if known is None else known.title,
             seed=game.seed,
             vehicle=game.vehicle.name,
-            ghosts=[ghost.name for ghost in stage.ghosts],
+            ghosts=[ghost.name for ghost in lineup.ghosts],
             start=(*start.position, start.yaw),
             gates=gates,
         )

@@ -51,10 +51,10 @@ def courses() -> dict[str, Course]:
 
 
 def find(course: str | PathLike[str]) -> Course:
-    """A shipped course by name, or the course of a scene file.
+    """A shipped course by name, or the course of a scene file, which is named as its file.
 
     Raises ParameterError for an unknown name or an invalid file, and ValueError for a scene without
-    gates or start.
+    gates or start, and for a file with the name of a shipped course.
     """
     file = _files.find_shipped("course", _FOLDER, course)
     if file.parent == _FOLDER:
@@ -64,9 +64,11 @@ def find(course: str | PathLike[str]) -> Course:
         course_gates(scene)
         if scene.start is None:
             raise ValueError("start: expected a [start] of the scene or its base")
+        if file.stem in _TITLES:
+            raise ValueError(f"expected another name than that of the shipped course {file.stem!r}")
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-    return Course(scene.name, scene.name, str(file))
+    return Course(file.stem, scene.name, str(file))
 
 
 def _shipped(name: str) -> Course:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from propwash import _checks
 from propwash.arcade import _courses, _ghosts
+from propwash.arcade._board import Board
 from propwash.arcade._interface import MODES, Phase, Snapshot, Sticks
 from propwash.arcade._messages import ViewName
 from propwash.arcade._overlay import Overlay
@@ -29,39 +31,43 @@ def film(
     out: str | PathLike[str],
     *,
     course: str | PathLike[str] | None = None,
-    ghosts: Sequence[_ghosts.Ghost] = (),
+    ghosts: Sequence[_ghosts.GhostKind] = (),
     view: ViewName = "chase",
     size: tuple[int, int] = (640, 360),
     rate: float = 30.0,
-    threads: int = 1,
+    threads: int | None = None,
+    antialias: int = 2,
     progress: Callable[[float], None] | None = None,
 ) -> str:
     """Writes a video of a flight log with the numbers of the page; returns a description.
 
-    out: .mp4 (extra `video`) or .gif. course: None: that of the log. ghosts: other vehicles. size:
-    px, width and height. rate: images per second. threads: of the renderer. progress: called with
-    the completed fraction.
+    out: .mp4 (extra `video`) or .gif. course: None: that of the log. ghosts: of `GHOSTS`; "best" is
+    that of the leader board beside the log. size: px, width and height. rate: images per second.
+    threads, antialias: of the renderer; None: the threads of the machine. progress: called with the
+    completed fraction.
 
     Raises ValueError, which names the log, if it is not a flight on a course, and ImportError if a
     package is missing.
     """
     video.check(out)
-    rate = _checks.number("rate", rate, "from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
+    if Path(out).suffix.lower() not in video.SUFFIXES:
+        raise ValueError(f"{out}: expected a name that ends in {' or '.join(video.SUFFIXES)}")
+    _checks.number("rate", rate, "a number from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
     record = read_record(log)
-    try:
-        shown = list(snapshots(record, rate))
-        seed = _checks.seed(record.info.get("seed"))
-        chosen = _courses.find(record.info.get("course") if course is None else course)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
+    shown, seed, flown = _flight(log, record, rate)
+    chosen = _courses.find(flown if course is None else course)
+    vehicle = str(record.info.get("vehicle"))
+    board = Board(Path(log).parent)
+    made = [_ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts]
+    others = [ghost for ghost in made if ghost is not None]
     scene = chosen.scene(seed)
-    title = f"{record.info.get('vehicle', 'vehicle')}, {chosen.name}, seed {seed}"
-    eye = View(scene, size, threads)
-    overlay = Overlay(size, title, [gate.name for gate in scene.gates], ghosts)
+    eye = View(scene, size, threads or _checks.available_threads(), antialias)
+    names = [gate.name for gate in scene.gates]
+    overlay = Overlay(size, f"{vehicle}, {chosen.name}, seed {seed}", names, others)
 
     def images() -> Iterator[Image]:
         for number, snapshot in enumerate(shown, 1):
-            poses = [ghost.at(snapshot.race_time) for ghost in ghosts]
+            poses = [ghost.at(snapshot.race_time) for ghost in others]
             rgb = eye.render(snapshot, [pose for pose in poses if pose is not None], view)
             yield overlay.draw(rgb, snapshot, eye)
             if progress is not None:
@@ -74,6 +80,19 @@ def film(
     return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second"
 
 
+def _flight(
+    log: str | PathLike[str], record: FlightRecord, rate: float
+) -> tuple[list[Snapshot], int, str]:
+    """Snapshots, seed and name of the course. Raises ValueError, which names the log."""
+    try:
+        course = record.info.get("course")
+        if not isinstance(course, str):
+            raise ValueError(f"course: expected its name, got {course!r:.100}")
+        return list(snapshots(record, rate)), _checks.seed(record.info.get("seed")), course
+    except ValueError as error:
+        raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
+
+
 def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:
     """The snapshots of a flight, `rate` a second, and the last one.
 
@@ -82,8 +101,9 @@ def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:
     info = record.info
     if record.sticks is None or record.mode is None or not set(record.mode) <= set(MODES):
         raise ValueError(f"sticks, mode: expected sticks in each row, with modes {MODES}")
-    passed = [tuple(each) for each in info.get("passed", [])]
     ghost = _ghosts.of_record(record, "")  # checks the times
+    names = [str(name) for name, _ in info.get("passed", [])]
+    passed = list(zip(names, ghost.gate_times, strict=True))
     take_off = float(info["take_off"])
     when = np.arange(record.time[0], record.time[-1], 1.0 / rate)
     rows = [*np.searchsorted(record.time, when, side="right") - 1, len(record.time) - 1]

@@ -75,7 +75,9 @@ class Game:
         self._noise = noise
         self.reset()
 
-    def of(self, course: Course, vehicle: str, seed: int) -> Game:
+    def of(
+        self, course: Course, vehicle: str | PathLike[str] | VehicleParameters, seed: int
+    ) -> Game:
         """A game on another course, with the same rates and noise."""
         return Game(course, vehicle, seed=seed, rates=self._sticks.rates, noise=self._noise)
 
@@ -151,10 +153,10 @@ class Game:
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
-            "result": result or self.phase,
+            "phase": result or self.phase,
             "collision": self._rule.collision,
             "passed": [[p.gate, p.time] for p in judged.passages],
-            "score": judged.score,
+            "score": float(judged.score),
             "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
         }
         return self._recorder.record(info)

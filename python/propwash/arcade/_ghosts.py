@@ -12,6 +12,7 @@ import numpy as np
 from propwash import race
 from propwash.arcade._courses import Course
 from propwash.arcade._interface import Array
+from propwash.vehicle import VehicleParameters
 
 if TYPE_CHECKING:
     from propwash.arcade._board import Board
@@ -40,9 +41,9 @@ class Ghost:
     """s, race times of the gates passed, in order."""
 
     def at(self, race_time: float) -> tuple[Array, Array] | None:
-        """Position (3,) and attitude (4,): the first ones before the first row, None after the last.
+        """Position (3,) and attitude (4,); None after the last row.
 
-        Linear in position between the rows, and in the components of the attitude.
+        Before the first row, they are those of that row; between rows, they are linear.
         """
         if race_time > self.time[-1]:
             return None
@@ -65,12 +66,14 @@ class Ghost:
         return self.gate_times[gates - 1] if 1 <= gates <= len(self.gate_times) else None
 
 
-def ghost(kind: GhostKind, course: Course, seed: int, vehicle: str, board: Board) -> Ghost | None:
-    """The ghost of a kind for a course and seed.
+def ghost(
+    kind: GhostKind, course: Course, seed: int, vehicle: str | VehicleParameters, board: Board
+) -> Ghost | None:
+    """The ghost of a kind for a course and seed. vehicle: of the built-in pilot.
 
     None if the leader board has no flight, and for the policy on another course than AlphaPilot,
-    which it was trained for. Takes up to some seconds. Raises ImportError without a package that it needs, and ValueError for
-    the log of a flight that cannot be read.
+    which it was trained for. Takes up to some seconds. Raises ImportError without a package
+    that it needs, and ValueError for the log of a flight that cannot be read.
     """
     if kind == "pilot":
         return of_pilot(course, seed, vehicle)
@@ -81,7 +84,7 @@ def ghost(kind: GhostKind, course: Course, seed: int, vehicle: str, board: Board
     return None
 
 
-def of_pilot(course: Course, seed: int, vehicle: str) -> Ghost:
+def of_pilot(course: Course, seed: int, vehicle: str | VehicleParameters) -> Ghost:
     """The built-in pilot, `race.fly`, from hover at the start. Requires scipy."""
     result = race.fly(seed, vehicle, scene=course.scene(seed))
     return of_result(result, "built-in pilot")
@@ -176,4 +179,4 @@ def _cut(
     kept = (time >= -_AFTER) & (time <= (np.inf if end is None else end))
     if not kept.any():
         raise ValueError("time: expected rows of the flight after its take-off")
-    return Ghost(name, time[kept], position[kept], attitude[kept], tuple(gate_times))
+    return Ghost(name, time[kept], position[kept], attitude[kept], tuple(map(float, gate_times)))

@@ -1,4 +1,4 @@
-"""Makes the images of the newest snapshot: Images is the thread around Artist."""
+"""Makes the images of the newest snapshot: Images is the thread around FrameRenderer."""
 
 from __future__ import annotations
 
@@ -24,50 +24,52 @@ _MIN_PERIOD, _IDLE_PERIOD = 1.0 / 60.0, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """What does not change during a flight: scene, course and ghosts."""
+class Lineup:
+    """A game and the ghosts beside it."""
 
     game: Game
     ghosts: tuple[Ghost, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Scenery:
-    """What an image shows."""
+class FrameState:
+    """What an image shows: a snapshot, and the settings of camera and clock."""
 
-    stage: Stage
+    lineup: Lineup
     snapshot: Snapshot
     view: ViewName = "chase"
     scale: float = 1.0
     paused: bool = False
 
 
-class Artist:
+class FrameRenderer:
     """Draws messages with image and numbers.
 
-    size: px, width and height. threads: of the renderer.
+    size: px, width and height. threads, antialias: of the renderer.
     """
 
-    def __init__(self, size: tuple[int, int] = (640, 360), threads: int = 1) -> None:
-        self._size, self._threads = size, threads
+    def __init__(
+        self, size: tuple[int, int] = (640, 360), threads: int = 1, antialias: int = 2
+    ) -> None:
+        self._size, self._threads, self._antialias = size, threads, antialias
         self._view: View | None = None
         self._jpeg = jpeg_encoder()
 
-    def draw(self, frame: int, scenery: Scenery) -> bytes:
+    def draw(self, frame: int, frame_state: FrameState) -> bytes:
         """The message of an image."""
-        stage, snapshot = scenery.stage, scenery.snapshot
-        if self._view is None or stage.game.scene is not self._view.scene:
-            self._view = View(stage.game.scene, self._size, self._threads)
+        lineup, snapshot = frame_state.lineup, frame_state.snapshot
+        if self._view is None or lineup.game.scene is not self._view.scene:
+            self._view = View(lineup.game.scene, self._size, self._threads, self._antialias)
         view = self._view
-        poses = [ghost.at(snapshot.race_time) for ghost in stage.ghosts]
-        rgb = view.render(snapshot, [pose for pose in poses if pose is not None], scenery.view)
-        return pack_image(hud_of(frame, scenery, view), self._jpeg(rgb))
+        poses = [ghost.at(snapshot.race_time) for ghost in lineup.ghosts]
+        rgb = view.render(snapshot, [pose for pose in poses if pose is not None], frame_state.view)
+        return pack_image(hud_of(frame, frame_state, view), self._jpeg(rgb))
 
 
-def hud_of(frame: int, scenery: Scenery, view: View) -> Hud:
+def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
     """The numbers of an image that the view has just drawn."""
-    stage, snapshot = scenery.stage, scenery.snapshot
-    gates, count = stage.game.scene.gates, len(snapshot.passed)
+    lineup, snapshot = frame_state.lineup, frame_state.snapshot
+    gates, count = lineup.game.scene.gates, len(snapshot.passed)
     following = gates[count].name if count < len(gates) else None
     sticks = snapshot.sticks
     return Hud(
@@ -83,15 +85,15 @@ def hud_of(frame: int, scenery: Scenery, view: View) -> Hud:
         height=float(snapshot.position[2]),
         mode=snapshot.mode,
         sticks=(sticks.roll, sticks.pitch, sticks.yaw, sticks.throttle),
-        scale=scenery.scale,
-        paused=scenery.paused,
+        scale=frame_state.scale,
+        paused=frame_state.paused,
         collision=snapshot.collision,
         position=_three(snapshot.position),
         velocity=_three(snapshot.velocity),
         attitude=tuple(float(c) for c in snapshot.attitude),  # type: ignore[arg-type]
         target=view.target(following),
         outline=view.outline(following),
-        ghosts=[(ghost.name, _difference(ghost, snapshot)) for ghost in stage.ghosts],
+        ghosts=[(ghost.name, _difference(ghost, snapshot)) for ghost in lineup.ghosts],
     )
 
 
@@ -125,18 +127,18 @@ def jpeg_encoder() -> Callable[[NDArray[np.uint8]], bytes]:
 class Images:
     """The thread that draws when a page can show an image.
 
-    scenery: returns what to draw. publish: called with number and message of each image, in this
-    thread. failed: called with an error, which ends the thread.
+    frame_state: returns what to draw. publish: called in this thread with number and message of
+    each image. failed: called with an error, which ends the thread.
     """
 
     def __init__(
         self,
-        artist: Artist,
-        scenery: Callable[[], Scenery],
+        renderer: FrameRenderer,
+        frame_state: Callable[[], FrameState],
         publish: Callable[[int, bytes], Any],
         failed: Callable[[BaseException], Any],
     ) -> None:
-        self._artist, self._scenery, self._publish = artist, scenery, publish
+        self._renderer, self._frame_state, self._publish = renderer, frame_state, publish
         self._failed = failed
         self._wanted, self._ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="arcade images", daemon=True)
@@ -169,14 +171,14 @@ class Images:
             if self._ended.is_set():
                 return
             started = time.monotonic()
-            scenery = self._scenery()
+            frame_state = self._frame_state()
             frame += 1
-            self._publish(frame, self._artist.draw(frame, scenery))
-            is_still = last is not None and _same(last, scenery)
-            last = scenery
+            self._publish(frame, self._renderer.draw(frame, frame_state))
+            is_still = last is not None and _same(last, frame_state)
+            last = frame_state
             period = _IDLE_PERIOD if is_still else _MIN_PERIOD
             self._ended.wait(max(0.0, started + period - time.monotonic()))
 
 
-def _same(a: Scenery, b: Scenery) -> bool:
-    return a.snapshot is b.snapshot and a.stage is b.stage and a.view == b.view
+def _same(a: FrameState, b: FrameState) -> bool:
+    return a.snapshot is b.snapshot and a.lineup is b.lineup and a.view == b.view

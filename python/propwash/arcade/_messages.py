@@ -85,7 +85,8 @@ class MessageError(ValueError):
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
-        self.reason, self.detail = reason, detail
+        self.reason = reason
+        self.detail = ascii(detail[:200])[1:-1]  # for terminals
 
 
 def decode(data: bytes) -> FromPage:
@@ -95,9 +96,9 @@ def decode(data: bytes) -> FromPage:
     try:
         return _DECODER.decode(data)
     except msgspec.ValidationError as error:
-        raise MessageError("message with invalid fields", str(error)[:200]) from None
+        raise MessageError("message with invalid fields", str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MessageError("message that is no JSON", str(error)[:200]) from None
+        raise MessageError("message that is no JSON", str(error)) from None
 
 
 class ToPage(msgspec.Struct, frozen=True, tag_field="type"):

@@ -37,7 +37,7 @@ class Controls(Protocol):
         """Sets simulated seconds per second."""
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight with other settings. Raises ValueError for unknown names."""
+        """Starts a new flight, not paused. Raises ValueError for unknown names."""
 
     def set_view(self, view: messages.ViewName) -> None:
         """Selects the camera."""
@@ -48,7 +48,7 @@ class Page:
     """A connected page."""
 
     role: messages.Role
-    heard: float
+    last_message: float
     """s, time of the last message."""
     allowance: float
     """Messages that it may send at once."""
@@ -85,7 +85,7 @@ class Pages:
         role: messages.Role = "watcher" if self.pilot else "pilot"
         page = Page(role, now, self._rate)
         self.all.append(page)
-        self.tell_status()
+        self.send_status()
         return page
 
     def leave(self, page: Page) -> None:
@@ -94,19 +94,19 @@ class Pages:
         if page.role == "pilot":
             self._center()
             self._pause("the connection of the pilot was lost")
-        self.tell_status()
+        self.send_status()
 
     def check(self, now: float, flying: bool) -> None:
         """Pauses a flight if its pilot is silent. Call it several times a second."""
         pilot = self.pilot
-        if flying and not self.paused and pilot is not None and now - pilot.heard > SILENCE:
+        if flying and not self.paused and pilot is not None and now - pilot.last_message > SILENCE:
             self._pause(f"no message of the pilot for {SILENCE:g} s")
-            self.tell_status()
+            self.send_status()
 
     def receive(self, page: Page, data: bytes, now: float) -> bool:
         """Carries out a message. Returns False if the page sends too many."""
-        page.allowance = min(self._rate, page.allowance + (now - page.heard) * self._rate) - 1.0
-        silent, page.heard = now - page.heard > SILENCE, now
+        waited, page.last_message = now - page.last_message, now
+        page.allowance = min(self._rate, page.allowance + waited * self._rate) - 1.0
         if page.allowance < 0.0:
             self.refused.add("too many messages")
             return False
@@ -116,10 +116,10 @@ class Pages:
         except messages.MessageError as error:
             self.refused.add(error.reason, error.detail)
         except ValueError as error:
-            self.refused.add("settings that do not exist", str(error))
+            self.refused.add("settings that do not exist", ascii(error)[:200])
             page.texts.append(messages.encode(messages.Notice(str(error)[:500])))
-        if silent:
-            self.tell_status()
+        if waited > SILENCE:
+            self.send_status()
         return True
 
     def _carry_out(self, page: Page, message: messages.FromPage) -> None:
@@ -134,7 +134,7 @@ class Pages:
             self._controls.set_input(Sticks(*message.sticks), message.mode, message.number)
         else:
             self._command(message)
-            self.tell_status()
+            self.send_status()
 
     def _command(self, message: messages.FromPage) -> None:
         match message:
@@ -150,7 +150,7 @@ class Pages:
                 self.scale = scale
             case messages.Select():
                 self._controls.select(message)
-                self._continue()
+                self.paused, self.reason = False, ""
             case messages.Camera(view=view):
                 self._controls.set_view(view)
                 self.view = view
@@ -166,7 +166,7 @@ class Pages:
         pilot = self.pilot
         if pilot is page:
             return
-        if pilot is not None and page.heard - pilot.heard <= SILENCE:
+        if pilot is not None and page.last_message - pilot.last_message <= SILENCE:
             text = "the pilot's page is connected: expected take_over after it left"
             page.texts.append(messages.encode(messages.Notice(text)))
             self.refused.add("take_over beside a pilot")
@@ -176,7 +176,7 @@ class Pages:
             self._pause("another page took over")
         page.role = "pilot"
         self._center()
-        self.tell_status()
+        self.send_status()
 
     def _center(self) -> None:
         """Keeps the throttle; the number 0 is none of the next pilot."""
@@ -205,12 +205,12 @@ class Pages:
             )
         )
 
-    def tell_status(self) -> None:
+    def send_status(self) -> None:
         """Sends the status to all pages."""
         for page in self.all:
             page.texts.append(self.status(page))
 
-    def tell(self, text: str) -> None:
+    def send(self, text: str) -> None:
         """Sends a message to all pages."""
         for page in self.all:
             page.texts.append(text)

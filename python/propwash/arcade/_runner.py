@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from os import PathLike
 
 from propwash import _checks
 from propwash._bridge import Pacer
@@ -16,6 +17,7 @@ from propwash.arcade._game import Game
 from propwash.arcade._interface import MODES, Mode, Snapshot, Sticks
 from propwash.logs import FlightRecord
 from propwash.race import Result
+from propwash.vehicle import VehicleParameters
 
 Finished = Callable[[FlightRecord, Result, float], None]
 """Receives the log of a flight, its score, and the slowest scale of its clock."""
@@ -95,7 +97,9 @@ class Runner:
         scale = _checks.number("scale", scale, expected, lambda x: 0.0 < x <= MAX_SCALE)
         self._requests.put(partial(self._set_scale, scale))
 
-    def select(self, course: Course, vehicle: str, seed: int) -> Game:
+    def select(
+        self, course: Course, vehicle: str | PathLike[str] | VehicleParameters, seed: int
+    ) -> Game:
         """Replaces the game by one that it makes first, which takes a while, and returns it.
 
         Raises ParameterError or ValueError as Game does; the present game then continues.

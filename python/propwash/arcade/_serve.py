@@ -7,6 +7,8 @@ import secrets
 import signal
 import socket
 import sys
+import threading
+import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,35 +19,52 @@ from propwash._bridge import Refused
 from propwash._files import check_folder
 from propwash.arcade import _courses, _ghosts
 from propwash.arcade import _messages as messages
-from propwash.arcade._arcade import Arcade, Library
+from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._board import default_name
 from propwash.arcade._game import Game
-from propwash.arcade._images import Artist, Images
-from propwash.arcade._keeper import Keeper
+from propwash.arcade._images import FrameRenderer, Images
 from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
 from propwash.arcade._server import Server, address_of, listen, require_websockets
 from propwash.arcade._site import Site
+from propwash.arcade._sticks import StickRates
+from propwash.arcade._store import FlightStore
 
 SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
 
+_CHECK_PERIOD = 0.1
+"""s, between tests whether the pilot is silent."""
+
 
 @dataclass(frozen=True)
-class Options:
-    """Options of the command (docs/arcade.md)."""
+class Settings:
+    """Settings of `serve` (docs/arcade.md)."""
 
     course: str = "alphapilot"
+    """A name, or a scene file with gates."""
     vehicle: str = "flightgoggles"
     seed: int = 0
+    """Of the gates' positions and the noise."""
     folder: Path = Path("arcade")
+    """Of the flight logs and the leader board; created at the first flight."""
     name: str = ""
+    """Of the pilot; empty: the login."""
     suffix: str = ".csv"
+    """Of the flight logs, or ".mcap"."""
     host: str = "127.0.0.1"
     port: int | None = None
+    """0: any free one; None: 8765 or one of the next 19."""
     size: tuple[int, int] = (640, 360)
+    """px, width and height of the images."""
     threads: int = 1
+    """For rendering."""
+    antialias: int = 2
+    """As of `render.Offscreen`."""
+    rates: StickRates | None = None
+    """Of acro mode."""
     browser: bool = True
+    """Whether to open a browser."""
 
 
 def report(line: str) -> None:
@@ -53,23 +72,23 @@ def report(line: str) -> None:
     print(f"propwash arcade: {line}", file=sys.stderr, flush=True)
 
 
-def serve(options: Options, started: Callable[[str], None] = print) -> None:
+def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
     """Serves until Ctrl-C or SIGTERM; writes a flight in the air.
 
     started: called with the address.
     """
     require_websockets()
-    check_folder(options.folder)
-    course = _courses.find(options.course)
-    game = Game(course, options.vehicle, seed=options.seed)
+    check_folder(settings.folder)
+    course = _courses.find(settings.course)
+    game = Game(course, settings.vehicle, seed=settings.seed, rates=settings.rates)
     courses = {**_courses.courses(), course.name: course}
-    library = Library.of(courses, game, options.vehicle)
-    artist = Artist(options.size, options.threads)
-    with listen(options.host, options.port) as listening:
+    choices = Choices.of(courses, game, settings.vehicle)
+    renderer = FrameRenderer(settings.size, settings.threads, settings.antialias)
+    with listen(settings.host, settings.port) as listening:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
         try:
-            asyncio.run(_Session(options, game, library, artist).run(listening, started))
+            asyncio.run(_Session(settings, game, choices, renderer).run(listening, started))
         finally:
             sys.setswitchinterval(before)
 
@@ -77,28 +96,32 @@ def serve(options: Options, started: Callable[[str], None] = print) -> None:
 class _Session:
     """The parts of a running arcade."""
 
-    def __init__(self, options: Options, game: Game, library: Library, artist: Artist) -> None:
-        self._browser = options.browser
-        name = options.name or default_name()
-        self._keeper = Keeper(options.folder, name, options.suffix, self._tell)
-        self._runner = Runner(game, finished=self._keeper.keep, report=self._notice)
+    def __init__(
+        self, settings: Settings, game: Game, choices: Choices, renderer: FrameRenderer
+    ) -> None:
+        self._browser = settings.browser
+        name = settings.name or default_name()
+        self._store = FlightStore(settings.folder, name, settings.suffix, self._send)
+        self._runner = Runner(game, finished=self._store.keep, report=self._notice)
         self._arcade = Arcade(
             self._runner,
-            library,
-            size=options.size,
-            board=self._keeper.newest_board,
+            choices,
+            size=settings.size,
+            board=self._store.newest_board,
             make_ghost=self._ghost,
-            tell=self._tell,
+            send=self._send,
         )
         self._pages = Pages(self._arcade, Refused(report))
-        self._images = Images(artist, lambda: self._arcade.scenery, self._deliver, self._failed)
+        self._images = Images(
+            renderer, lambda: self._arcade.frame_state, self._deliver, self._failed
+        )
         self._error: BaseException | None = None
 
     async def run(self, listening: socket.socket, started: Callable[[str], None]) -> None:
         """Serves until the process receives SIGINT or SIGTERM, or a thread fails."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         site = Site(address_of(listening), secrets.token_urlsafe(16))
-        self._server = Server(site, self._pages, self._arcade, self._images.request)
+        self._server = Server(site, self._pages, self._arcade.greeting, self._images.request)
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._ended.set)
         self._runner.start()
@@ -107,22 +130,34 @@ class _Session:
             async with self._server.serving(listening):
                 started(site.url)
                 if self._browser:
-                    webbrowser.open(site.url)
-                await self._ended.wait()
+                    # some browsers run in the terminal, and return at their end
+                    threading.Thread(target=webbrowser.open, args=(site.url,), daemon=True).start()
+                while not self._ended.is_set():
+                    self._check()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._ended.wait(), _CHECK_PERIOD)
         finally:
+            self._runner.stop()
             self._images.stop()
             self._arcade.close()
-            self._runner.stop()
         if self._error is not None:
             raise self._error
-        self._keeper.write_waiting()
+        self._store.write_waiting()
         report(self._summary())
 
+    def _check(self) -> None:
+        """What is done several times a second."""
+        if self._runner.error is not None:
+            raise self._runner.error
+        self._arcade.poll()
+        self._pages.check(time.monotonic(), self._arcade.flying)
+        self._server.flush()
+
     def _summary(self) -> str:
-        written = len(self._keeper.files)
+        written = len(self._store.files)
         parts = [f"{written} flight log{'s' * (written != 1)} written"]
         if written:
-            parts[0] += f" in {self._keeper.board.folder}"
+            parts[0] += f" in {self._store.board.folder}"
         if self._pages.refused.counts:
             parts.append(f"refused: {self._pages.refused}")
         return "; ".join(parts)
@@ -132,18 +167,18 @@ class _Session:
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(call)
 
-    def _tell(self, message: messages.ToPage) -> None:
+    def _send(self, message: messages.ToPage) -> None:
         text = messages.encode(message)
 
-        def tell() -> None:
-            self._pages.tell(text)
+        def send() -> None:
+            self._pages.send(text)
             self._server.flush()
 
-        self._post(tell)
+        self._post(send)
 
     def _notice(self, text: str) -> None:
         report(text)
-        self._tell(messages.Notice(text[:500]))
+        self._send(messages.Notice(text[:500]))
 
     def _deliver(self, frame: int, image: bytes) -> None:
         self._post(lambda: self._server.deliver(frame, image))
@@ -153,5 +188,4 @@ class _Session:
         self._post(self._ended.set)
 
     def _ghost(self, kind: _ghosts.GhostKind, game: Game) -> _ghosts.Ghost | None:
-        course = _courses.find(game.course.name)
-        return _ghosts.ghost(kind, course, game.seed, game.vehicle.name, self._keeper.board)
+        return _ghosts.ghost(kind, game.course, game.seed, game.vehicle, self._store.board)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 from propwash.arcade._messages import MAX_MESSAGE
 from propwash.arcade._pages import Page, Pages
@@ -18,9 +19,9 @@ from propwash.arcade._site import Answer, Site
 
 DEFAULT_PORT = 8765
 MAX_PAGES = 8
+_SILENT = logging.Logger("propwash.arcade", logging.CRITICAL + 1)
+"""Refused requests are counted, and not logged with their stack."""
 _TRIED_PORTS = 20
-_CHECK_PERIOD = 0.1
-"""s, between tests whether the pilot is silent."""
 
 
 def require_websockets() -> Any:
@@ -68,38 +69,24 @@ def address_of(listening: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class Host(Protocol):
-    """What the server needs of the arcade."""
-
-    @property
-    def flying(self) -> bool:
-        """Whether a flight is in the air."""
-
-    def greeting(self, page: Page) -> list[str]:
-        """The texts for a new page."""
-
-    def poll(self) -> None:
-        """Called ten times a second."""
-
-
 class Server:
     """Serves the page and its web socket.
 
-    wanted: called whenever a page can show another image. All runs in the thread of the event loop.
+    greeting: returns the texts for a new page. wanted: called when a page can show another image.
+    All runs in the thread of the event loop.
     """
 
     def __init__(
         self,
         site: Site,
         pages: Pages,
-        arcade: Host,
+        greeting: Callable[[Page], list[str]],
         wanted: Callable[[], None],
     ) -> None:
         self._websockets = require_websockets()
         self._site, self.pages = site, pages
-        self._arcade, self._wanted = arcade, wanted
+        self._greeting, self._wanted = greeting, wanted
         self._wake: dict[Page, asyncio.Event] = {}
-        self._image: tuple[int, bytes] | None = None
         self._images: dict[Page, bytes] = {}
 
     @asynccontextmanager
@@ -114,15 +101,12 @@ class Server:
             max_queue=16,
             compression=None,
             server_header=None,
+            logger=_SILENT,
             ping_interval=2.0,
             ping_timeout=4.0,
             close_timeout=1.0,
         ):
-            checks = asyncio.create_task(self._check())
-            try:
-                yield
-            finally:
-                checks.cancel()
+            yield
 
     def deliver(self, frame: int, image: bytes) -> None:
         """Sends an image to the pages that can show it."""
@@ -138,21 +122,18 @@ class Server:
             if page.texts:
                 self._wake[page].set()
 
-    async def _check(self) -> None:
-        while True:
-            await asyncio.sleep(_CHECK_PERIOD)
-            self._arcade.poll()
-            self.pages.check(time.monotonic(), self._arcade.flying)
-            self.flush()
-
     def _process_request(self, connection: Any, request: Any) -> Any:
         answer = self._site.answer(request.path, request.headers.get_all)
+        if getattr(request, "method", "GET") != "GET":  # older versions refuse it themselves
+            answer = Answer(405, b"expected a GET request\n")
         if answer is None and len(self.pages.all) >= MAX_PAGES:
             answer = Answer(503, f"expected at most {MAX_PAGES} pages at once\n".encode())
         if answer is None:
             return None
-        if answer.status != HTTPStatus.OK:
-            self.pages.refused.add(f"request with status {answer.status}", request.path[:100])
+        if answer.status != HTTPStatus.OK and request.path != "/favicon.ico":
+            self.pages.refused.add(
+                f"request with status {answer.status}", ascii(request.path[:100])
+            )
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 
@@ -163,12 +144,12 @@ class Server:
 
     async def _connection(self, connection: Any) -> None:
         page = self.pages.join(time.monotonic())
-        page.texts.extendleft(reversed(self._arcade.greeting(page)))
         self._wake[page] = asyncio.Event()
-        self.flush()
-        self._wanted()
         writer = asyncio.create_task(self._write(connection, page))
         try:
+            page.texts.extendleft(reversed(self._greeting(page)))
+            self.flush()
+            self._wanted()
             await self._read(connection, page)
         except self._websockets.exceptions.ConnectionClosed as closed:
             if closed.sent is not None and closed.sent.code == 1009:

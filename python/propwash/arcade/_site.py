@@ -56,9 +56,11 @@ class Site:
         hosts, origins = headers("Host"), headers("Origin")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return Answer(403, b"refused: expected the host of the printed address\n")
-        token, _, name = path.removeprefix("/").partition("/")
+        token, slash, name = path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token):
             return Answer(404, b"not found: expected the printed address with its token\n")
+        if not slash:  # relative addresses of the page would have no token
+            return Answer(404, b"not found: expected the address with its last slash\n")
         if any(origin != self.origin for origin in origins):
             return Answer(403, b"refused: expected a request of the arcade's own page\n")
         if name == SOCKET:

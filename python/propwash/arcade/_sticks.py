@@ -151,7 +151,7 @@ class StickMap:
     def _velocity(self, sticks: Sticks, state: MulticopterState) -> VelocityCommand:
         forward, left = MAX_SPEED * sticks.pitch, -MAX_SPEED * sticks.roll
         excess = max(math.hypot(forward, left) / MAX_SPEED, 1.0)
-        heading = _heading(state.attitude)
+        heading = _rotation.heading(state.attitude)
         cosine, sine = math.cos(heading) / excess, math.sin(heading) / excess
         velocity = np.array(
             [cosine * forward - sine * left, sine * forward + cosine * left, _climb(sticks)]
@@ -190,16 +190,10 @@ def _climb(sticks: Sticks) -> float:
     return 0.0 if abs(deflection) <= _CENTRE else MAX_CLIMB * deflection
 
 
-def _heading(attitude: Array) -> float:
-    """rad, of body x from world x, counter-clockwise."""
-    w, x, y, z = attitude
-    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-
-
 def _tilted(sticks: Sticks, state: MulticopterState) -> _rotation.Quaternion:
     """The attitude of angle mode: tilted in the plane of the stick, at the present heading."""
     size = math.hypot(sticks.roll, sticks.pitch)
     half = 0.5 * MAX_TILT * min(size, 1.0)
     scale = math.sin(half) / size if size > 0.0 else 0.0
     tilt = (math.cos(half), scale * sticks.roll, scale * sticks.pitch, 0.0)
-    return _rotation.product(_rotation.about_z(_heading(state.attitude)), tilt)
+    return _rotation.product(_rotation.about_z(_rotation.heading(state.attitude)), tilt)

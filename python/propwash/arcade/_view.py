@@ -25,6 +25,8 @@ SMOOTHING = 0.18
 """s, time constant of the heading behind the vehicle, and of the way back after an obstacle."""
 CLEARANCE = 0.15
 """m, between the camera and what is behind it."""
+HIDDEN = 0.5
+"""m, from the camera, within which vehicles are not drawn: they would fill the image."""
 _JUMP = 0.5
 """s between two images, above which the camera is put to its place without smoothing."""
 _NEAR = 0.05
@@ -40,10 +42,16 @@ class View:
     The camera depends on the snapshots and their simulated times only. Images must be requested in
     the order of time; after a reset, or a pause between images, it starts behind the vehicle.
 
-    scene: with its course. size: px, width and height. threads: of the renderer.
+    scene: with its course. size: px, width and height. threads, antialias: of the renderer.
     """
 
-    def __init__(self, scene: Scene, size: tuple[int, int] = (640, 360), threads: int = 1) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        size: tuple[int, int] = (640, 360),
+        threads: int = 1,
+        antialias: int = 2,
+    ) -> None:
         self.scene, self.size = scene, size
         self._gates = {gate.name: gate for gate in scene.gates}
         self._offscreen = Offscreen(
@@ -52,6 +60,7 @@ class View:
             height=size[1],
             vertical_fov_deg=VERTICAL_FOV_DEG,
             threads=threads,
+            antialias=antialias,
         )
         self._chase = Chase(scene)
         self.camera: Pose = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
@@ -62,12 +71,13 @@ class View:
     ) -> NDArray[np.uint8]:
         """The image (height, width, 3), RGB. ghosts: poses of the other vehicles."""
         behind = self._chase.follow(snapshot)
-        bodies = [_quad(f"ghost{i}", pose) for i, pose in enumerate(ghosts)]
-        if view == "chase":
-            self.camera = behind
-            bodies.append(_quad("vehicle", (snapshot.position, snapshot.attitude)))
-        else:
-            self.camera = on_board(snapshot)
+        self.camera = behind if view == "chase" else on_board(snapshot)
+        others = [*ghosts, (snapshot.position, snapshot.attitude)]
+        bodies = [
+            _quad(f"vehicle{i}", pose)
+            for i, pose in enumerate(others)
+            if np.linalg.norm(pose[0] - self.camera[0]) > HIDDEN
+        ]
         frame = self._offscreen.render(
             RenderCamera("front"),
             *self.camera,
@@ -127,7 +137,7 @@ class Chase:
 
     def follow(self, snapshot: Snapshot) -> Pose:
         """The pose of the camera for the next snapshot."""
-        yaw = heading_of(snapshot.attitude)
+        yaw = _rotation.heading(snapshot.attitude)
         elapsed = snapshot.time - self._time
         self._time = snapshot.time
         is_new = not 0.0 <= elapsed < _JUMP
@@ -161,12 +171,6 @@ def on_board(snapshot: Snapshot) -> Pose:
     """The pose of the camera on board."""
     w, x, y, z = (float(c) for c in snapshot.attitude)
     return snapshot.position, np.array(_rotation.product((w, x, y, z), _about_y(-TILT)))
-
-
-def heading_of(attitude: Array) -> float:
-    """rad, from x towards y, of the body's x axis with its tilt removed."""
-    w, z = float(attitude[0]), float(attitude[3])
-    return 2.0 * math.atan2(z, w)
 
 
 def _about_y(angle: float) -> _rotation.Quaternion:

@@ -27,6 +27,7 @@ STATE_PORT = 9003
 RC_PORT = 9004
 _STATE, _RC, _MOTORS = struct.Struct("<18d"), struct.Struct("<d16H"), struct.Struct("<4f")
 _METRES_PER_DEGREE = 111319.49
+_CHANNELS = 16
 _SLACK = 0.02  # of outputs around 0 to 1
 
 
@@ -92,8 +93,11 @@ class Betaflight(Codec):
     @staticmethod
     def sticks(seconds: float, channels: Sequence[int]) -> bytes:
         """A packet of the radio: 16 channels in µs, roll, pitch, throttle, yaw, switches."""
-        padded = [*channels, *(1000 for _ in range(16 - len(channels)))]
-        return _RC.pack(seconds, *padded)
+        if len(channels) > _CHANNELS or not all(0 <= channel < 2**16 for channel in channels):
+            raise ValueError(
+                f"channels: expected up to 16 widths from 0 to 65535 us, got {channels}"
+            )
+        return _RC.pack(seconds, *channels, *(1000 for _ in range(_CHANNELS - len(channels))))
 
 
 def _north_west_up(w: float, x: float, y: float, z: float) -> tuple[float, float, float, float]:
@@ -126,8 +130,13 @@ class Transmitter:
         self._thread.start()
 
     def set(self, channels: Sequence[int]) -> None:
-        """Sets the channels that are sent from now on, and sends them if a packet is due."""
-        self._channels = tuple(int(c) for c in channels)
+        """Sets the channels that are sent from now on, and sends them if a packet is due.
+
+        Raises ValueError for invalid channels.
+        """
+        chosen = tuple(int(c) for c in channels)
+        Betaflight.sticks(0.0, chosen)  # raises here, not in the thread
+        self._channels = chosen
         if self._thread.is_alive():
             self._send_if_due()
 

@@ -14,6 +14,7 @@ from propwash.vehicle import VehicleParameters
 
 _ATTEMPTS = 20
 _START_TIME = 5.0  # s, for the first packet
+_CONFIGURATION_TIME = 60.0  # s, to write eeprom.bin
 _GYRO_RATE = 1000  # Hz, of the simulator build's gyroscope
 _CONFIGURATION = """\
 # Betaflight SITL for the propwash vehicle {name!r}
@@ -67,7 +68,7 @@ class Program:
     settings: text of `configuration()`, written to eeprom.bin first; None keeps that file.
     clock: the program's clock; None for that of the wall.
 
-    Raises FileNotFoundError without the program, ValueError for settings that it rejects.
+    Raises OSError without a program that can be executed, ValueError for settings that it rejects.
     """
 
     def __init__(
@@ -77,17 +78,26 @@ class Program:
         settings: str | None = None,
         clock: SimulatedClock | None = None,
     ) -> None:
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"--program {path}: expected Betaflight's program, such as "
-                "obj/main/betaflight_SITL.elf after `make TARGET=SITL`, found none"
-            )
+        self.check_path(path)
+        folder.mkdir(parents=True, exist_ok=True)
         self._path, self._folder, self._clock = path.resolve(), folder, clock
         self._process: subprocess.Popen[bytes] | None = None
         self.starts = 0
         """Number of times the program was started."""
         if settings is not None:
             self._configure(settings)
+
+    @staticmethod
+    def check_path(path: Path) -> None:
+        """Raises FileNotFoundError or PermissionError unless `path` is a program."""
+        expected = (
+            f"--program {path}: expected Betaflight's program, such as "
+            "obj/main/betaflight_SITL.elf after `make TARGET=SITL`"
+        )
+        if not path.is_file():
+            raise FileNotFoundError(f"{expected}, found none")
+        if not os.access(path, os.X_OK):
+            raise PermissionError(f"{expected}, this file cannot be executed")
 
     def start(
         self, link: Link, host: str = LOOPBACK, report: Callable[[str], None] = lambda text: None
@@ -120,18 +130,22 @@ class Program:
             while time.monotonic() < end and self._process.poll() is None:
                 if link.receive(0.1) is not None:
                     return
-            code = self._process.poll()
+            self.check()
             self.close()
-            if code is not None:
-                raise OSError(
-                    f"{self._path}: expected a program that keeps running, but it ended with code "
-                    f"{code}; read {log}"
-                )
             report(f"Betaflight's main loop did not start, attempt {attempt}; starting it again")
         raise OSError(
             f"{self._path}: expected a motor packet at its start, got none in {_ATTEMPTS} "
             f"attempts; read {log}"
         )
+
+    def check(self) -> None:
+        """Raises OSError if the program was started and has ended by itself."""
+        code = None if self._process is None else self._process.poll()
+        if code is not None:
+            raise OSError(
+                f"{self._path}: expected a program that keeps running, but it ended with code "
+                f"{code}; read {self._folder / 'betaflight.log'}"
+            )
 
     def close(self) -> None:
         """Ends the program."""
@@ -148,18 +162,24 @@ class Program:
         file = self._folder / "betaflight.txt"
         file.write_text(settings, encoding="utf-8")
         (self._folder / "eeprom.bin").unlink(missing_ok=True)
-        done = subprocess.run(
-            [self._path, "--config", file.resolve()],
-            cwd=self._folder,
-            capture_output=True,
-            timeout=60.0,
-            check=False,
-        )
-        output = done.stdout.decode("utf-8", "replace")
-        errors = [line for line in output.splitlines() if "###ERROR" in line]
-        if done.returncode != 0 or errors or not (self._folder / "eeprom.bin").is_file():
-            detail = "; ".join(errors) or output[-300:]
-            raise ValueError(
-                f"{file}: expected settings that {self._path.name} accepts, got {detail}; "
-                "write them by hand and pass --keep-settings"
+        try:
+            done = subprocess.run(
+                [self._path, "--config", file.resolve()],
+                cwd=self._folder,
+                capture_output=True,
+                timeout=_CONFIGURATION_TIME,
+                check=False,
             )
+        except subprocess.TimeoutExpired:
+            detail = f"a program that does not end within {_CONFIGURATION_TIME:.0f} s"
+        else:
+            output = (done.stdout + done.stderr).decode("utf-8", "replace")
+            errors = [line for line in output.splitlines() if "###ERROR" in line]
+            if done.returncode == 0 and not errors and (self._folder / "eeprom.bin").is_file():
+                return
+            last = " ".join(output[-300:].split()) or f"no eeprom.bin, code {done.returncode}"
+            detail = "; ".join(errors) or last
+        raise ValueError(
+            f"{file}: expected settings that {self._path.name} accepts, got {detail}; "
+            "write them by hand and pass --keep-settings"
+        )

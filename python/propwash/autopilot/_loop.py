@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -66,6 +67,10 @@ class Statistics:
     skipped: float = 0.0
     """s of wall time by which the loop was late."""
 
+    def __str__(self) -> str:
+        counts = [f"{name} {n}" for name, n in vars(self).items() if name != "skipped"]
+        return f"{', '.join(counts)}, skipped {self.skipped:.2f} s"
+
 
 class Loop:
     """Steps a vehicle with the outputs of a flight controller, paced by the wall clock.
@@ -106,6 +111,10 @@ class Loop:
     ) -> None:
         if rate is None and not lockstep:
             raise ValueError("rate = None: expected a number without lock step; set lockstep")
+        if rate is not None and not 0.0 < rate < math.inf:
+            raise ValueError(f"rate = {rate}: expected None or a number > 0")
+        if not patience >= 0.0:
+            raise ValueError(f"patience = {patience}: expected a time >= 0 [s]")
         self.simulation, self.codec, self.link = simulation, codec, link
         self.statistics = Statistics()
         self.connected = False
@@ -114,7 +123,6 @@ class Loop:
         self._report, self._clock = report, clock
         self._pacer = None if rate is None else Pacer(rate, tolerance, clock, sleep)
         self._free = Pacer(1.0, tolerance, clock, sleep)  # while no one answers
-        self._rate = rate or 1.0
         self._outputs = np.zeros(len(simulation.motor_map.order))
         self._heard = clock()
         self._sent: Sample | None = None
@@ -201,9 +209,11 @@ class Loop:
 
     def _wait(self, begun: float) -> Array | None:
         """Motor outputs of this period; in lock step waits for them up to the patience."""
-        period = self.simulation.period / self._rate
         is_locked = self._lockstep and self.connected
-        end = begun + (self._patience if is_locked else period)
+        end = begun + self._patience
+        if not is_locked:
+            next_time = self.simulation.sample.time + self.simulation.period
+            end = self._clock() + (self._pacer or self._free).left(next_time)
         again = begun + self._resend if is_locked and self._resend else float("inf")
         answer: Array | None = None
         while True:

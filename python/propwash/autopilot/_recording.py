@@ -38,7 +38,7 @@ class Recording:
         recorder = self._longer()
         if len(recorder) < 2:
             return None
-        return recorder.record({"vehicle": self.simulation.parameters.name, **info})
+        return recorder.record(info)
 
     def _restart(self) -> None:
         self._recorder = FlightRecorder(self.simulation.parameters)

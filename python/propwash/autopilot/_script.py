@@ -126,13 +126,16 @@ class ScriptedFlight:
     def _connect(self) -> Iterator[float]:
         for t in self._for(self._wait):
             if self._is_connected():
-                self._check("answers", True, f"{t:.1f} s", f"< {self._wait:.0f} s")
+                measured = f"{t:.1f} s"
                 break
             yield t
         else:
             self._check("answers", False, "none", f"< {self._wait:.0f} s")
             return
         yield from self._for(self._warm_up)
+        answers = self._is_connected()  # one packet does not mean that its control runs
+        measured += "" if answers else ", then silent"
+        self._check("answers", answers, measured, f"< {self._wait:.0f} s")
 
     def _arm(self) -> Iterator[float]:
         for attempt in range(1, 4):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import mmap
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +18,10 @@ _START = 1.0  # s, of the program's clock before the simulation starts
 _EPOCH = 1000.0  # s, of its monotonic clock at its start
 
 
-def compiler() -> str | None:
-    """The C compiler that builds the clock, CC or cc; None if there is none."""
-    return shutil.which(os.environ.get("CC", "cc"))
+def compiler() -> list[str]:
+    """The command of the C compiler that builds the clock, CC or cc; empty if there is none."""
+    command = shlex.split(os.environ.get("CC") or "cc")  # CC may have arguments
+    return command if command and shutil.which(command[0]) else []
 
 
 class SimulatedClock:
@@ -26,18 +29,20 @@ class SimulatedClock:
 
     folder: gets the library, compiled from simulated_clock.c, and the file of the clock.
 
-    Raises ImportError without a C compiler, OSError if it fails.
+    Raises ImportError without Linux or a C compiler, OSError if it fails.
     """
 
     def __init__(self, folder: Path) -> None:
+        if not sys.platform.startswith("linux"):
+            raise ImportError("the simulated clock needs Linux; pass --clock wall")
         program = compiler()
-        if program is None:
+        if not program:
             raise ImportError(
                 "the simulated clock needs a C compiler, expected cc or the one that CC names; "
                 "install gcc, or pass --clock wall"
             )
         library, file = folder.resolve() / "simulated_clock.so", folder.resolve() / "clock"
-        command = [program, "-O2", "-fPIC", "-shared", "-o", str(library), str(_SOURCE), "-ldl"]
+        command = [*program, "-O2", "-fPIC", "-shared", "-o", str(library), str(_SOURCE), "-ldl"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise OSError(f"{' '.join(command)}: expected success, got {done.stderr[-300:]}")

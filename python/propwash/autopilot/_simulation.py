@@ -50,8 +50,8 @@ class Simulation:
     An output m from 0 to 1 is a fraction of the maximum thrust: the rotor speed is sqrt(m) times
     its maximum.
 
-    vehicle: a name, a TOML file or VehicleParameters. Without `contact` it gets legs of 3 cm, with
-        an oscillation of 12 Hz.
+    vehicle: a name, a TOML file or VehicleParameters. Without `contact` it gets the legs of
+        `vehicle.ground.with_contact`.
     layout: of the flight controller's motors, such as `QUAD_X["px4"]`.
     own_spins: False lets the rotors spin as the flight controller's table states, if those of the
         vehicle spin the other way; True keeps them, for a flight controller configured for them.

@@ -17,7 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Runs the command."""
-    simulation = autopilot.make_simulation(options, "ardupilot", 1.0 / ArduPilot.RATE, 1)
+    autopilot.check_patience(options)
+    simulation = autopilot.make_simulation(options, "ardupilot", ArduPilot.RATE)
     codec = ArduPilot(len(simulation.motor_map.order), refused=autopilot.reporting())
     loop = Loop(
         simulation,

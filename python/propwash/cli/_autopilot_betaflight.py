@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,8 @@ from propwash.autopilot import (
     configuration,
 )
 from propwash.cli import autopilot
-from propwash.cli._shared import check_range
+from propwash.cli._shared import check_range, own_address
+from propwash.cli.autopilot import report
 
 HELP = "Betaflight's simulator build, over UDP (docs/betaflight.md)"
 
@@ -110,35 +110,35 @@ def run(options: argparse.Namespace) -> None:
     if flown.script is not None:
         print(table(flown.script.checks))
         if not flown.script.passed:
-            raise ValueError(f"the flight ended in part {flown.script.phase!r}")
+            failed = [check.name for check in flown.script.checks if not check.passed]
+            where = f"it ended in part {flown.script.phase!r}"
+            raise ValueError(f"the flight did not pass: {', '.join(failed) or where}")
 
 
 def fly(options: argparse.Namespace) -> Flown:
     """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
     simulation = _simulation(options)
-    check_range("speed", options.speed, 0.0, 1000.0)
-    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
-        raise ValueError(
-            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
-        )
+    _check(options)
+    host = own_address(options.host)
     with ExitStack() as closed:
-        link = UdpLink(MOTOR_PORT, (options.host, STATE_PORT), options.host)
+        link = UdpLink(MOTOR_PORT, (host, STATE_PORT), host)
         closed.callback(link.close)
-        sticks = Transmitter(options.host)
+        sticks = Transmitter(host)
         closed.callback(sticks.close)
-        clock, starts = None, 0
-        if options.program is not None:
+        clock, program = None, None
+        if options.program is None:
+            report(f"waiting for the flight controller at port {link.port}")
+        else:
             options.folder.mkdir(parents=True, exist_ok=True)
             settings = None if options.keep_settings else _settings(options, simulation)
             clock = SimulatedClock(options.folder) if options.clock == "simulated" else None
             program = Program(options.program, options.folder, settings, clock)
             closed.callback(program.close)
-            program.start(link, options.host, _report)
-            starts = program.starts
+            program.start(link, host, report)
         if clock is None:
             sticks.start()
         codec = Betaflight(options.polarity)
-        codec.refused = Refused(_report)
+        codec.refused = Refused(report)
         loop = Loop(
             simulation,
             codec,
@@ -148,16 +148,32 @@ def fly(options: argparse.Namespace) -> Flown:
             resend=0.25 if clock is None else 2.0,
             patience=1.0 if clock is None else 10.0,
             tolerance=2.0 * simulation.period,
-            report=_report,
+            report=report,
         )
-        script = _run(loop, sticks, clock, options)
+        script = _run(loop, sticks, clock, program, options)
+    starts = 0 if program is None else program.starts
     return Flown(script, loop.statistics, codec.refused, starts)
+
+
+def _check(options: argparse.Namespace) -> None:
+    autopilot.check_speed(options.speed)
+    if options.program is not None:
+        Program.check_path(options.program)
+    for name in ("keep_settings", "sync"):
+        if getattr(options, name) and options.program is None:
+            flag = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{flag}: expected with --program, whose settings it concerns; add it")
+    if options.speed != 1.0 and (options.program is None or options.clock == "wall"):
+        raise ValueError(
+            f"--speed {options.speed:g}: expected 1 without the simulated clock; add --program"
+        )
 
 
 def _run(
     loop: Loop,
     sticks: Transmitter,
     clock: SimulatedClock | None,
+    program: Program | None,
     options: argparse.Namespace,
 ) -> ScriptedFlight | None:
     simulation = loop.simulation
@@ -170,13 +186,15 @@ def _run(
     between = max(1, round(_STICK_PERIOD / simulation.period))
 
     def pilot(sample: Sample) -> bool:
+        if program is not None:
+            program.check()
         if clock is not None:
             sends_sticks = loop.statistics.steps % between == 0
             clock.allow(sample.time + simulation.period, 2 if sends_sticks else 1)
             if sends_sticks:
                 sticks.send(sample.time)
         if simulation.overturned:
-            _report(f"crashed: the vehicle lies on its back at {sample.time:.1f} s")
+            report(f"crashed: the vehicle lies on its back at {sample.time:.1f} s")
             return False
         return sample.time < end and (script is None or script(sample))
 
@@ -184,25 +202,20 @@ def _run(
         try:
             loop.run(logged)
         finally:
-            _report(f"{loop.statistics}, refused: {loop.codec.refused}")
+            report(f"{loop.statistics}, refused: {loop.codec.refused}")
     return script
 
 
 def _simulation(options: argparse.Namespace) -> Simulation:
     check_range("rate", options.rate, 250, 1000)
-    substeps = max(1, round(1000 / options.rate))
-    return autopilot.make_simulation(
-        options, "betaflight", 1.0 / (options.rate * substeps), substeps
-    )
+    if options.sync and 1000 % options.rate:
+        raise ValueError(f"--rate: expected a divisor of 1000 with --sync, got {options.rate}")
+    return autopilot.make_simulation(options, "betaflight", options.rate)
 
 
 def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
     is_reversed = options.own_spins and simulation.motor_map.reversed
     return configuration(simulation.parameters, is_reversed, options.rate if options.sync else None)
-
-
-def _report(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def table(checks: list[Check]) -> str:

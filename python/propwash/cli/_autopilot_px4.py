@@ -35,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Runs the command."""
-    check_range("speed", options.speed, 0.0, 1000.0)
+    autopilot.check_speed(options.speed)
+    autopilot.check_patience(options)
     check_range("rate", options.rate, 100.0, 1000.0)
     for name, value, limit in zip(
         ("latitude", "longitude", "altitude"), options.home, (90.0, 180.0, 10_000.0), strict=True
     ):
         check_range(f"home, {name}", value, -limit, limit)
-    simulation = autopilot.make_simulation(options, "px4", 1.0 / options.rate, 1)
-    simulation.period = 1.0 / options.rate
+    simulation = autopilot.make_simulation(options, "px4", options.rate)
     codec = Px4(
         len(simulation.motor_map.order),
         Home(*options.home),

@@ -7,13 +7,16 @@ import json
 import re
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from propwash import logs, viz
 from propwash._files import written_whole
+from propwash.vehicle.parameters import VehicleParameters
 
+LOG_VEHICLE = "crazyflie"
+"""The vehicle of logs that do not describe theirs."""
 IMAGE_SUFFIXES = (".png", ".svg", ".pdf")
 _SECONDS = r"\d+(?:\.\d*)?|\.\d+"
 
@@ -118,6 +121,20 @@ def read_logs(options: argparse.Namespace, vehicle: str | None) -> list[Any]:
         )
     columns = None if path is None else logs.Columns.from_toml(path)
     return [_read(name, columns, vehicle) for name in options.flight]
+
+
+def vehicle_of(named: str | None, flights: Sequence[logs.Flight]) -> str | VehicleParameters:
+    """The vehicle that was named, or else that of flight logs, or else the Crazyflie.
+
+    Raises ValueError for flight logs of different vehicles.
+    """
+    own = [flight.vehicle for flight in flights if flight.vehicle is not None]
+    if named is not None or not own:
+        return named or LOG_VEHICLE
+    names = sorted({vehicle.name for vehicle in own})
+    if len(names) > 1:
+        raise ValueError(f"--vehicle: the flights are of {', '.join(names)}; name one vehicle")
+    return own[0]
 
 
 def _read(name: str, columns: Any, vehicle: str | None) -> Any:

@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -36,16 +36,16 @@ def without_thread_reports() -> Iterator[None]:
 
 
 class Interrupt:
-    """Ctrl-C ends training after the iteration; a second Ctrl-C ends it immediately."""
+    """Ctrl-C or SIGTERM ends training after the iteration; a second one ends it immediately."""
 
     def __init__(self, training: Any) -> None:
         self._training = training
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> None:
-        try:
-            self._before: Any = signal.signal(signal.SIGINT, self._stop)
-        except ValueError:  # not in the main thread
-            self._before = None
+        with suppress(ValueError):  # not in the main thread
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._stop)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self._training.stopped:
@@ -53,5 +53,6 @@ class Interrupt:
         self._training.stopped = True
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            if before is not None:  # not set from Python
+                signal.signal(number, before)

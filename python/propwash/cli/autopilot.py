@@ -51,31 +51,37 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="write the flight as a flight log, .csv or .mcap (docs/logs.md), and the vehicle as "
-        "FILE.toml",
+        help="write the flight as a flight log, .csv or .mcap (docs/logs.md)",
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
 
 
-def make_simulation(
-    options: argparse.Namespace, program: str, dt: float, substeps: int
-) -> Simulation:
-    """The simulation that the common options describe, for the motors of a program."""
+def make_simulation(options: argparse.Namespace, program: str, rate: float) -> Simulation:
+    """The simulation that the common options describe, for the motors of a program.
+
+    rate: Hz, of its samples.
+    """
     check_range("seed", options.seed, 0, 2**63 - 1)
     check_range("duration", options.duration, 0.0, 1e6)
     if options.log is not None:
         logs.check_record_file(options.log)
-    return Simulation(
+    simulation = Simulation(
         options.vehicle,
         QUAD_X[program],
         own_spins=options.own_spins,
-        dt=dt,
-        substeps=substeps,
         seed=options.seed,
         noise=not options.no_noise,
     )
+    simulation.period = 1.0 / rate
+    return simulation
+
+
+def check_speed(speed: float) -> None:
+    """Raises ValueError for an invalid --speed; 0: as fast as possible."""
+    if speed != 0.0:
+        check_range("speed", speed, 1e-3, 1e3)
 
 
 def add_lockstep(parser: argparse.ArgumentParser, port: int, protocol: str) -> None:
@@ -89,6 +95,11 @@ def add_lockstep(parser: argparse.ArgumentParser, port: int, protocol: str) -> N
         default=1.0,
         help="s of wall time to wait for an answer (default: %(default)s)",
     )
+
+
+def check_patience(options: argparse.Namespace) -> None:
+    """Raises ValueError for an invalid --patience."""
+    check_range("patience", options.patience, 1e-3, 1e6)
 
 
 def report(text: str) -> None:
@@ -128,6 +139,4 @@ def logged(loop: Loop, pilot: Pilot, options: argparse.Namespace) -> Iterator[Pi
             report("no log: the vehicle was not simulated")
         else:
             file = logs.write_record(options.log, record)
-            vehicle = file.with_name(f"{file.name}.toml")
-            vehicle.write_text(loop.simulation.parameters.to_toml(), encoding="utf-8")
-            report(f"log: {file}; python -m propwash replay {file} --vehicle {vehicle}")
+            report(f"log: {file}; python -m propwash replay {file}")

@@ -9,9 +9,8 @@ from typing import Any
 
 from propwash import viz
 from propwash._files import check_file
-from propwash.cli._shared import IMAGE_SUFFIXES, add_logs, read_logs, saved
-
-_GUESS = "crazyflie"
+from propwash.cli._shared import IMAGE_SUFFIXES, LOG_VEHICLE, add_logs, read_logs, saved, vehicle_of
+from propwash.vehicle.parameters import VehicleParameters
 
 
 def add_parser(commands: Any) -> None:
@@ -22,7 +21,8 @@ def add_parser(commands: Any) -> None:
     add_logs(found)
     found.add_argument(
         "--vehicle",
-        help=f"initial guess, a name or a TOML file (default: {_GUESS})",
+        help="initial guess, a name or a TOML file (default: that of a flight log of propwash, or "
+        f"{LOG_VEHICLE})",
     )
     found.add_argument(
         "--parameters",
@@ -70,8 +70,8 @@ def run(options: argparse.Namespace) -> None:
         check_file(options.report, "--report")
         if options.report.suffix.lower() != ".html":
             raise ValueError(f"--report {options.report}: expected the name of a page, .html")
-    guess = options.vehicle or _GUESS
-    logs = read_logs(options, guess)
+    logs = read_logs(options, options.vehicle or LOG_VEHICLE)
+    guess = vehicle_of(options.vehicle, logs)
     names = None
     if options.parameters is not None:
         names = [name.strip() for name in options.parameters.split(",")]
@@ -123,7 +123,11 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
 
 
 def _score(
-    logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path
+    logs: list[Any],
+    guess: str | VehicleParameters,
+    names: list[str] | None,
+    threads: int,
+    out: Path,
 ) -> list[Any]:
     """Prints and plots prediction errors on data that was not fitted, and returns them."""
     from propwash import identify

@@ -1,4 +1,4 @@
-"""`python -m propwash race`: flies and shows the AlphaPilot course."""
+"""`python -m propwash race`: flies and shows the AlphaPilot course, or another one."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ def add_parser(commands: Any) -> None:
         "race", help="fly and show the AlphaPilot course of 11 gates (docs/race.md)"
     )
     add_vehicle(parser)
+    parser.add_argument(
+        "--course",
+        default="alphapilot",
+        metavar="NAME|FILE",
+        help="a course of the arcade, or a scene file with gates (default: %(default)s)",
+    )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
     )
@@ -119,12 +125,7 @@ def run(options: argparse.Namespace) -> None:
         _video.check(options.out, ", .rrd")
     if not options.camera and not is_recording:
         viz.require_matplotlib()
-    result = race.fly(
-        options.seed,
-        options.vehicle,
-        progress=progress("race: flying"),
-        **_sensor_options(options),
-    )
+    result = _fly(options, options.seed, progress=progress("race: flying"))
     print(race.report(result), flush=True)
     shown = race.show(
         result,
@@ -137,13 +138,26 @@ def run(options: argparse.Namespace) -> None:
     print(f"  {shown}")
 
 
+def _fly(options: argparse.Namespace, seed: int, **arguments: Any) -> race.Result:
+    from propwash.arcade import find_course
+
+    course = find_course(options.course)
+    return race.fly(
+        seed,
+        options.vehicle,
+        scene=course.scene(seed),
+        nominal=course.scene(None),
+        **_sensor_options(options),
+        **arguments,
+    )
+
+
 def _runs(options: argparse.Namespace) -> None:
     """Applies the rule of the challenge: many perturbed courses, of which the best five count."""
     check_range("seeds", options.seeds, 1, 10_000)
     show = progress("race: flying")
     results = []
-    arguments = _sensor_options(options)
     for number in range(options.seeds):
-        results.append(race.fly(options.seed + number, options.vehicle, **arguments))
+        results.append(_fly(options, options.seed + number))
         show((number + 1) / options.seeds)
     print(race.table(results))

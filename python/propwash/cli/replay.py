@@ -14,7 +14,7 @@ import numpy as np
 
 from propwash import identify
 from propwash._files import check_folder
-from propwash.cli._shared import add_logs, add_vehicle, read_logs, saved
+from propwash.cli._shared import LOG_VEHICLE, add_logs, read_logs, saved, vehicle_of
 from propwash.logs import Flight
 
 
@@ -24,7 +24,10 @@ def add_parser(commands: Any) -> None:
         "replay", help="predict a real flight from its motor commands, and compare"
     )
     add_logs(replayed)
-    add_vehicle(replayed, "crazyflie")
+    replayed.add_argument(
+        "--vehicle",
+        help=f"a name or a TOML file (default: that of a flight log of propwash, or {LOG_VEHICLE})",
+    )
     replayed.add_argument(
         "--horizons",
         type=_horizons,
@@ -57,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
     check_folder(options.out)
     names: Counter[str] = Counter()
-    for number, flight in enumerate(read_logs(options, options.vehicle)):
+    for number, flight in enumerate(read_logs(options, options.vehicle or LOG_VEHICLE)):
         predictions = _predictions(flight, options)
         if number > 0:
             print()
@@ -76,11 +79,12 @@ def run(options: argparse.Namespace) -> None:
 def _predictions(flight: Flight, options: argparse.Namespace) -> list[identify.Prediction]:
     """Returns predictions of every sample ahead; with poses also one with measured attitude."""
     horizons: Sequence[float] = options.horizons
-    first = identify.predict(options.vehicle, flight, None, horizons, every=options.every)
+    vehicle = vehicle_of(options.vehicle, [flight])
+    first = identify.predict(vehicle, flight, None, horizons, every=options.every)
     period = first.flight.time[1] - first.flight.time[0]
     dense = period * np.arange(1, round(horizons[-1] / period) + 1)
     modes: tuple[Literal["measured"] | None, ...] = (None, "measured")
     return [
-        identify.predict(options.vehicle, flight, first.starts, dense, mode)
+        identify.predict(vehicle, flight, first.starts, dense, mode)
         for mode in modes[: 1 + flight.has_pose]
     ]

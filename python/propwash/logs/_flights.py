@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from propwash import _files
 from propwash.logs._csv_table import CsvTable
 from propwash.logs._layout import Layout
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -59,6 +60,8 @@ class Flight:
     layout: Layout | None = None
     """Positions and spins of the motors, if the log states them and `read_log` was called without
     the vehicle whose order they are to have."""
+    vehicle: VehicleParameters | None = None
+    """The vehicle of a flight log of propwash."""
 
     @property
     def period(self) -> float:

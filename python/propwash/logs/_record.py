@@ -114,6 +114,9 @@ class FlightRecord:
             object.__setattr__(self, "mode", mode)
         if np.any(np.diff(self.time) <= 0.0):
             raise ValueError("time: expected times [s] that increase")
+        if not np.all((self.duty >= 0.0) & (self.duty <= 1.0)):
+            row = int(np.argwhere((self.duty < 0.0) | (self.duty > 1.0))[0, 0])
+            raise ValueError(f"duty: expected 0 to 1, row {row} has {self.duty[row]}")
         if self.gates is not None:
             object.__setattr__(self, "gates", self.gates.astype(np.int64))
         object.__setattr__(self, "info", _json_values(self.info))
@@ -290,7 +293,8 @@ class FlightRecorder:
     def record(self, info: Mapping[str, Any] | None = None) -> FlightRecord:
         """Returns the rows so far; quantities that no row has are None.
 
-        Raises ValueError without rows.
+        info: added to `vehicle`, its name, and `parameters`, its file. Raises ValueError without
+        rows.
         """
         if not len(self):
             raise ValueError("record: expected at least one row; call row() first")
@@ -306,7 +310,8 @@ class FlightRecorder:
         parts["duty"] = duty_of(self._vehicle, parts["time"], parts["duty"], parts.get("voltage"))
         if any(self._modes):
             parts["mode"] = np.array(self._modes)
-        return FlightRecord(**parts, info=dict(info or {}))
+        vehicle = {"vehicle": self._vehicle.name, "parameters": self._vehicle.to_toml()}
+        return FlightRecord(**parts, info={**vehicle, **(info or {})})
 
 
 def _command_parts(command: object) -> tuple[Array, Array, Array, Array, Array]:

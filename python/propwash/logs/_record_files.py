@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from propwash.logs._columns import Columns, assembled, check_length, existing
 from propwash.logs._csv_table import COMMENT, CsvTable
 from propwash.logs._flights import Flight
 from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, FlightRecord
+from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 
@@ -53,8 +54,7 @@ def check_record_file(path: str | PathLike[str]) -> Path:
     file = Path(path)
     if file.suffix.lower() not in _FORMATS:
         raise ValueError(f"{file}: expected a flight log .csv or .mcap; use another suffix")
-    if file.is_dir() or not file.resolve().parent.is_dir():
-        raise ValueError(f"{file}: expected a file in a folder that exists")
+    _files.check_file(file, "log")
     if file.suffix.lower() == ".mcap":
         _require_mcap()
     return file
@@ -112,7 +112,10 @@ def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) 
     parts = {name: getattr(record, name) for name in names}
     if record.voltage is not None:
         parts["voltage"] = record.voltage[:, np.newaxis]
-    return assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty}).cut(*piece)
+    text = record.info.get("parameters")
+    vehicle = vehicles.from_toml(text, f"{path}, parameters") if isinstance(text, str) else None
+    flight = assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty})
+    return replace(flight, vehicle=vehicle).cut(*piece)
 
 
 def _require_mcap() -> None:
@@ -124,40 +127,35 @@ def _require_mcap() -> None:
 
 def _names(quantity: str, rotors: int) -> list[str]:
     """Columns of a quantity in a CSV file."""
-    parts = PARTS[quantity]
+    parts = PARTS.get(quantity, ())
     if parts is None:
         parts = tuple(str(k) for k in range(1, rotors + 1))
     return [f"{quantity}_{part}" for part in parts] or [quantity]
 
 
-def _recorded(record: FlightRecord) -> Iterator[tuple[str, Array]]:
-    """Quantities that the record has, (K, width)."""
-    for name in PARTS:
-        values = getattr(record, name)
-        if values is not None:
-            yield name, values.reshape(len(record), -1)
+def _chunks(record: FlightRecord) -> Iterator[slice]:
+    """Slices of a few rows, between which other threads may run."""
+    for first in range(0, len(record), _ROWS_AT_ONCE):
+        yield slice(first, first + _ROWS_AT_ONCE)
 
 
 def _write_csv(file: Path, record: FlightRecord) -> None:
-    names: list[str] = []
-    columns: list[list[Any]] = []
-    for quantity, values in _recorded(record):
-        names += _names(quantity, record.rotors)
-        for column in values.T.tolist():
-            has_gaps = quantity in COMMANDS
-            columns.append(["" if x != x else x for x in column] if has_gaps else column)
-    if record.mode is not None:
-        names.append("mode")
-        columns.append(record.mode.tolist())
+    present = [name for name in (*PARTS, "mode") if getattr(record, name) is not None]
+    columns = [column for name in present for column in _names(name, record.rotors)]
     with file.open("w", encoding="utf-8", newline="") as stream:
         stream.write(f"{_TITLE}{_FORMAT}, propwash {_core.__version__}\n")
         for key, value in record.info.items():
             stream.write(f"# {key} = {json.dumps(value)}\n")
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(names)
-        rows = zip(*columns, strict=True)
-        while some := list(islice(rows, _ROWS_AT_ONCE)):
-            writer.writerows(some)
+        writer.writerow(columns)
+        for rows in _chunks(record):
+            cells: list[list[Any]] = []
+            for name in present:
+                values = getattr(record, name)[rows]
+                for column in values.reshape(len(values), -1).T.tolist():
+                    has_gaps = name in COMMANDS
+                    cells.append(["" if x != x else x for x in column] if has_gaps else column)
+            writer.writerows(zip(*cells, strict=True))
 
 
 def _read_table(table: CsvTable) -> FlightRecord:
@@ -217,30 +215,31 @@ def _made(path: Path, parts: Mapping[str, Any], info: Mapping[str, Any]) -> Flig
         raise ValueError(f"{path}: {error}") from None
 
 
-def _schema(quantities: Mapping[str, Any]) -> bytes:
-    """The JSON schema of messages like this one."""
-
-    def described(value: Any) -> dict[str, Any]:
-        if isinstance(value, dict):
-            properties = {name: described(part) for name, part in value.items()}
-            return {"type": "object", "properties": properties}
-        if isinstance(value, list):
-            return {"type": "array", "items": {"type": "number"}}
-        return {"type": "string" if isinstance(value, str) else "number"}
-
-    return json.dumps(described(quantities)).encode()
-
-
-def _messages(record: FlightRecord, quantities: tuple[str, ...]) -> list[dict[str, Any]]:
-    """One message for each row, without NaN; empty if the record has none of the quantities."""
-    present = [name for name in quantities if getattr(record, name) is not None]
-    messages = [{"time": time} for time in record.time.tolist()] if present else []
+def _schema(present: Sequence[str]) -> bytes:
+    """The JSON schema of the messages with these quantities."""
+    number = {"type": "number"}
+    properties: dict[str, Any] = {"time": number}
     for name in present:
-        values, parts = getattr(record, name), PARTS.get(name, ())
-        missing = np.isnan(values.reshape(len(record), -1)[:, 0]) if name in COMMANDS else ()
-        for row, value in enumerate(values.tolist()):
-            if name not in COMMANDS or not missing[row]:
-                messages[row][name] = dict(zip(parts, value, strict=True)) if parts else value
+        parts = PARTS.get(name, ())
+        if parts:
+            properties[name] = {"type": "object", "properties": dict.fromkeys(parts, number)}
+        elif parts is None:
+            properties[name] = {"type": "array", "items": number}
+        else:
+            properties[name] = {"type": "string"} if name == "mode" else number
+    return json.dumps({"type": "object", "properties": properties}).encode()
+
+
+def _messages(record: FlightRecord, present: Sequence[str], rows: slice) -> list[dict[str, Any]]:
+    """One message for each row, without NaN."""
+    messages = [{"time": time} for time in record.time[rows].tolist()]
+    for name in present:
+        parts = PARTS.get(name, ())
+        for message, value in zip(messages, getattr(record, name)[rows].tolist(), strict=True):
+            content = dict(zip(parts, value, strict=True)) if parts else value
+            first = next(iter(content.values())) if parts else content
+            if name not in COMMANDS or first == first:
+                message[name] = content
     return messages
 
 
@@ -253,18 +252,18 @@ def _write_mcap(file: Path, record: FlightRecord) -> None:
         writer.start(profile=MCAP_PROFILE, library=f"propwash {_core.__version__}")
         info = {key: json.dumps(value) for key, value in record.info.items()}
         writer.add_metadata(MCAP_PROFILE, {"format": str(_FORMAT), **info})
-        topics = {topic: _messages(record, names) for topic, names in _TOPICS.items()}
-        channels = {}
-        for topic, messages in topics.items():
-            if messages:
+        topics: dict[int, list[str]] = {}
+        for topic, quantities in _TOPICS.items():
+            present = [name for name in quantities if getattr(record, name) is not None]
+            if present:
                 name = "propwash." + topic.removeprefix("/")
-                every = dict(chain.from_iterable(message.items() for message in messages))
-                schema = writer.register_schema(name, "jsonschema", _schema(every))
-                channels[topic] = writer.register_channel(topic, "json", schema)
-        for row, stamp in enumerate(stamps):
-            for topic, channel in channels.items():
-                data = json.dumps(topics[topic][row]).encode()
-                writer.add_message(channel, stamp, data, stamp, row)
+                schema = writer.register_schema(name, "jsonschema", _schema(present))
+                topics[writer.register_channel(topic, "json", schema)] = present
+        for rows in _chunks(record):
+            for channel, present in topics.items():
+                for row, message in enumerate(_messages(record, present, rows), rows.start):
+                    data = json.dumps(message).encode()
+                    writer.add_message(channel, stamps[row], data, stamps[row], row)
         writer.finish()  # type: ignore[no-untyped-call]
 
 

@@ -342,23 +342,33 @@ def _speeds(
     max_squared[0] = first**2
     if last is not None:
         max_squared[-1] = last**2
-    squared: list[float] = max_squared.tolist()
-    lateral: list[float] = curvature.tolist()
-    lengths: list[float] = steps.tolist()
-    limit, (linear, quadratic) = bound**2, drag
-
-    def gained(i: int, length: float, sign: float) -> float:
-        square = squared[i]
-        thrust = math.sqrt(max(limit - (square * lateral[i]) ** 2, 0.0))
-        resistance = linear * math.sqrt(square) + quadratic * square
-        return max(square + 2.0 * length * (thrust - sign * resistance), 0.25 * square)
-
-    for i, length in enumerate(lengths):
-        squared[i + 1] = min(squared[i + 1], gained(i, length, 1.0))
-    for i in range(len(lengths), 0, -1):
-        squared[i - 1] = min(squared[i - 1], gained(i, lengths[i - 1], -1.0))
+    forward = _reached(max_squared, curvature, steps, bound, drag)
+    decelerating = -drag[0], -drag[1]  # backwards drag increases the gain of speed
+    backward = _reached(forward[::-1], curvature[::-1], steps[::-1], bound, decelerating)
+    squared = backward[::-1]
     squared[0] = first**2
     return np.sqrt(squared)
+
+
+def _reached(
+    max_squared: Array, curvature: Array, steps: Array, bound: float, drag: tuple[float, float]
+) -> Array:
+    """The squares of the maximum speeds [m^2/s^2] that the bound lets follow from the first one."""
+    caps, lateral = max_squared.tolist(), curvature.tolist()
+    limit, (linear, quadratic) = bound**2, drag
+    square = caps[0]
+    reached = [square]
+    for cap, k, double_step in zip(caps[1:], lateral, (2.0 * steps).tolist(), strict=False):
+        rest = limit - (square * k) ** 2
+        thrust = math.sqrt(rest) if rest > 0.0 else 0.0
+        resistance = linear * math.sqrt(square) + quadratic * square
+        gained = square + double_step * (thrust - resistance)
+        low = 0.25 * square
+        square = gained if gained > low else low
+        if cap < square:
+            square = cap
+        reached.append(square)
+    return np.array(reached)
 
 
 def _drag(vehicle: VehicleParameters) -> tuple[float, float]:

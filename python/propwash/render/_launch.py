@@ -1,4 +1,4 @@
-"""The reference renderer as a child process that ends with its client."""
+"""Reference renderers as child processes that end with their client."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
+
+from propwash.render._engine import LOCAL, Engine
+from propwash.render._transport import RendererError
 
 
 class RendererProcess:
@@ -66,6 +69,57 @@ class RendererProcess:
     def close(self) -> None:
         """Terminates the child; kills it after 3 s."""
         self._end()
+
+
+class Children:
+    """The renderers that a client starts for its pairs of ports."""
+
+    def __init__(self, scene: str, engine: Engine) -> None:
+        self.processes: list[RendererProcess] = []
+        self._scene, self._engine = scene, engine
+
+    def launch(
+        self, probe: float, start: float, arguments: Sequence[str], command: Sequence[str] | None
+    ) -> None:
+        """Starts a renderer for each pair of ports to which none connects within `probe` [s].
+
+        Raises RendererError if one ends, or does not connect within `start` [s].
+        """
+        sides = self._engine.sides
+
+        def all_connected() -> bool | None:
+            self.check()
+            return all(side.link.subscribers for side in sides) or None
+
+        if self._engine.wait_for(all_connected, probe):
+            return
+        for side in sides:
+            if side.link.subscribers == 0:
+                address = LOCAL.get(side.link.bind, side.link.bind)
+                self.processes.append(
+                    RendererProcess(self._scene, side.link.ports, address, arguments, command)
+                )
+        if not self._engine.wait_for(all_connected, start):
+            child = self.processes[-1]
+            raise RendererError(
+                f"the renderer that was started did not connect within {start:g} s: "
+                f"{' '.join(child.command)}\n{child.output()}"
+            )
+
+    def check(self) -> None:
+        """Raises RendererError if a renderer has ended and no other one has its ports."""
+        for child in self.processes:
+            is_alone = self._engine.subscribers(child.ports) == 0
+            if is_alone and child.status is not None:
+                raise RendererError(
+                    f"the renderer that was started has ended with status {child.status}: "
+                    f"{' '.join(child.command)}\n{child.output()}"
+                )
+
+    def close(self) -> None:
+        """Ends them."""
+        for child in self.processes:
+            child.close()
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:

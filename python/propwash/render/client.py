@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash._checks import choice
 from propwash.render import _pose
-from propwash.render._engine import LOCAL, Engine, described_silence
-from propwash.render._launch import RendererProcess
+from propwash.render._engine import Engine, described_silence
+from propwash.render._launch import Children
 from propwash.render._pose import Pose
 from propwash.render._side import Setting, Side
 from propwash.render._transport import (
@@ -21,7 +21,6 @@ from propwash.render._transport import (
     LOOPBACK,
     POSE_PORT,
     Link,
-    RendererError,
     RenderTimeoutError,
     checked_address,
     checked_ports,
@@ -126,7 +125,6 @@ class Client:
         self._objects = {item.name: item for item in shown}
         self._moved: dict[str, Pose] = {i.name: (i.position, i.attitude) for i in shown}
         self._mounts: dict[str, Pose] = {c.name: (c.position, c.attitude) for c in mounted}
-        self._children: list[RendererProcess] = []
         setting = Setting(scene, width, height, vertical_fov_deg, depth_scale)
         groups = distribute(mounted, len(pairs))
         self._context = require_zeromq().Context()
@@ -139,6 +137,7 @@ class Client:
                 for link, group in zip(links, groups, strict=True)
             ]
             self._engine = Engine(sides, senses, on_fault == "raise")
+            self._children = Children(scene, self._engine)
         except BaseException:
             for link in links:
                 link.close()
@@ -178,7 +177,8 @@ class Client:
         """
         client = cls(scene, cameras, objects, **options)
         try:
-            client._launch(_seconds("probe", probe), _seconds("start", start), arguments, command)
+            times = _seconds("probe", probe), _seconds("start", start)
+            client._children.launch(*times, arguments, command)
         except BaseException:
             client.close()
             raise
@@ -310,7 +310,7 @@ class Client:
         """
         frame = self._engine.wait_for(self._engine.take, _seconds("timeout", timeout))
         if frame is None:
-            self._check_children()
+            self._children.check()
         return frame
 
     def sleep(self, seconds: float) -> None:
@@ -360,8 +360,7 @@ class Client:
         """Releases the ports and ends the renderer that `launch` started. May be called twice."""
         self._engine.close()
         self._context.term()
-        for child in self._children:
-            child.close()
+        self._children.close()
 
     def __enter__(self) -> Self:
         return self
@@ -378,7 +377,7 @@ class Client:
         def take() -> Frame | None:
             frame = self._engine.take_stamped(time_ns)
             if frame is None:
-                self._check_children()
+                self._children.check()
             return frame
 
         frame = self._engine.wait_for(take, seconds)
@@ -387,38 +386,6 @@ class Client:
                 described_silence(self._engine.sides, self.scene, seconds, self.last_fault)
             )
         return frame
-
-    def _launch(
-        self, probe: float, start: float, arguments: Sequence[str], command: Sequence[str] | None
-    ) -> None:
-        def all_connected() -> bool | None:
-            self._check_children()
-            return all(self.renderers) or None
-
-        if self._engine.wait_for(all_connected, probe):
-            return
-        for side in self._engine.sides:
-            if side.link.subscribers == 0:
-                address = LOCAL.get(side.link.bind, side.link.bind)
-                self._children.append(
-                    RendererProcess(self.scene, side.link.ports, address, arguments, command)
-                )
-        if not self._engine.wait_for(all_connected, start):
-            child = self._children[-1]
-            raise RendererError(
-                f"the renderer that was started did not connect within {start:g} s: "
-                f"{' '.join(child.command)}\n{child.output()}"
-            )
-
-    def _check_children(self) -> None:
-        for child in self._children:
-            # another renderer may have replaced it
-            is_alone = self._engine.subscribers(child.ports) == 0
-            if is_alone and child.status is not None:
-                raise RendererError(
-                    f"the renderer that was started has ended with status {child.status}: "
-                    f"{' '.join(child.command)}\n{child.output()}"
-                )
 
 
 def _seconds(name: str, value: float) -> float:

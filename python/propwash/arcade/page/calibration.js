@@ -176,9 +176,11 @@ export class CalibrationDialog {
 
   finish() {
     if (this.calibration?.step !== "done") return;
-    this.result = this.calibration.problem ?? "Saved in this browser.";
-    if (!this.calibration.problem) {
-      save(this.pad.id, this.calibration.mapping(Number($("deadband").value)));
+    this.result = this.calibration.problem;
+    if (!this.result) {
+      const mapping = this.calibration.mapping(Number($("deadband").value));
+      const isKept = save(this.pad.id, mapping);
+      this.result = isKept ? "Saved in this browser." : "Expected a browser that allows local storage.";
       this.changed();
     }
     this.calibration = null;

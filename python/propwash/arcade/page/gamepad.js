@@ -57,8 +57,14 @@ export function load(id) {
   }
 }
 
+/** Keeps the mapping of a device. Returns false where the browser keeps nothing. */
 export function save(id, mapping) {
-  localStorage.setItem(STORE + id, JSON.stringify(mapping));
+  try {
+    localStorage.setItem(STORE + id, JSON.stringify(mapping));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function forget(id) {
@@ -119,9 +125,9 @@ export class Gamepads {
     this.id = null;
   }
 
-  /** The connected gamepads. */
+  /** The connected gamepads; none where the browser offers them to secure addresses only. */
   static connected() {
-    return [...navigator.getGamepads()].filter((pad) => pad && pad.connected !== false);
+    return [...(navigator.getGamepads?.() ?? [])].filter((pad) => pad && pad.connected !== false);
   }
 
   /** Reads the mapping again after a calibration. */

@@ -63,8 +63,6 @@ function drawStick(circle, across, up) {
   circle.setAttribute("cy", -44 * up);
 }
 
-const GHOSTS = { best: "best", pilot: "built-in", policy: "policy" };
-
 /** Shows the numbers of an image. */
 export function drawHud(hud, size) {
   setText($("clock"), clock(hud.race_time));
@@ -77,7 +75,7 @@ export function drawHud(hud, size) {
   setText($("scale"), `${hud.scale}×`);
   const late = (hud.ghosts ?? []).filter(([, seconds]) => seconds !== null);
   fill($("ghost-times"), late, "div", ([name, seconds]) => [
-    element("span", GHOSTS[name] ?? name),
+    element("span", name),
     element("b", signed(seconds), seconds > 0 ? "slower" : "faster"),
   ]);
   fill($("splits"), hud.passed.slice(-8), "li", ([name, time]) => [

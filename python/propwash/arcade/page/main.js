@@ -27,7 +27,7 @@ const arcade = {
   course: null,
   board: null,
   flight: null, // the result of the flight that has ended
-  lastLog: null,
+  lastLog: null, // file of the flight log
   hud: null, // the numbers of the image that is drawn
   frames: 0, // images drawn
   rate: 0, // images per second
@@ -78,13 +78,12 @@ const received = {
   },
   course(message) {
     arcade.course = message;
-    arcade.flight = null;
     menu.course(message);
   },
   flight(message) {
-    arcade.flight = message;
     arcade.lastLog = message.log;
-    if (message.result === "reset" && message.log) notice(`Log: ${message.log}`);
+    if (message.result in ENDED) arcade.flight = message;
+    else if (message.log) notice(`Log: ${message.log}`);
   },
   board(message) {
     arcade.board = message;
@@ -95,9 +94,15 @@ const received = {
   },
 };
 
+/** Sends a command of the pilot. */
+function command(type, fields) {
+  if (isPilot()) connection.send(type, fields);
+  else notice("You are watching.");
+}
+
 const actions = {
   select(settings) {
-    connection.send("select", settings);
+    command("select", settings);
     restart();
   },
   mode(name) {
@@ -113,18 +118,18 @@ const actions = {
   camera(view) {
     const views = arcade.hello?.views ?? [];
     const next = view ?? views[(views.indexOf(arcade.status?.view) + 1) % views.length];
-    if (next) connection.send("camera", { view: next });
+    if (next) command("camera", { view: next });
   },
   clock(scale) {
     const current = SCALES.indexOf(arcade.status?.scale);
-    connection.send("clock", { scale: scale ?? SCALES[(current + 1) % SCALES.length] });
+    command("clock", { scale: scale ?? SCALES[(current + 1) % SCALES.length] });
   },
   reset() {
-    connection.send("reset");
+    command("reset");
     restart();
   },
   pause(paused) {
-    connection.send("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
+    command("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
   },
 };
 
@@ -160,26 +165,35 @@ function move(time) {
   send(performance.now());
 }
 
+/** The keyboard flies, with the throttle of the device before it. */
+function useKeyboard() {
+  if (arcade.source === "gamepad" && arcade.mode !== "assisted") {
+    keyboard.sticks.throttle = arcade.sticks.throttle;
+  }
+  arcade.source = "keyboard";
+  gamepads.yield();
+}
+
 let lastTick = performance.now();
 
 /** Once for each frame of the screen: reads the devices. */
 function tick(now) {
   const dt = Math.min(0.1, Math.max(0, (now - lastTick) / 1000));
   lastTick = now;
-  const keys = keyboard.update(dt, arcade.mode);
+  keyboard.update(dt, arcade.mode);
   const pad = gamepads.read();
-  const before = arcade.source;
+  if (!pad && arcade.source === "gamepad") {
+    notice("The gamepad was disconnected.");
+    if (isFlying()) actions.pause(true);
+  }
   if (!pad || keyboard.active) {
-    arcade.source = "keyboard";
-    gamepads.yield();
+    useKeyboard();
   } else if (pad.moved) {
     arcade.source = "gamepad";
   }
-  arcade.sticks = arcade.source === "gamepad" ? pad.sticks : keys;
-  if (arcade.source !== before) {
-    eventTime ??= arcade.source === "gamepad" ? performance.now() : null;
-    setText($("source"), arcade.source);
-  }
+  arcade.sticks = arcade.source === "gamepad" ? pad.sticks : keyboard.sticks;
+  if (arcade.source === "gamepad") eventTime = performance.now();
+  setText($("source"), arcade.source);
   if (calibration.open) calibration.update();
   if (gamepads.uncalibrated !== warned) warnUncalibrated();
   send(now);
@@ -207,6 +221,7 @@ function draw(hud, bitmap) {
   drawnTimes = [...drawnTimes.filter((time) => time > now - 1000), now];
   if (hud.phase !== before) {
     if (hud.phase === "ready") restart();
+    if (hud.phase === "flying") arcade.flight = null; // a result that came after a reset
     if (hasEnded()) latency.clear();
     showState();
   }
@@ -215,7 +230,7 @@ function draw(hud, bitmap) {
 function ended() {
   const { flight, hud } = arcade;
   const gates = flight?.gates ?? hud.passed.length;
-  const time = flight?.race_time ?? hud.race_time;
+  const time = flight?.gates ? flight.race_time : hud.race_time;
   const numbers = [["Gates", `${gates} / ${hud.gates}`], ["Time", clock(time)]];
   if (flight) numbers.push(["Score", flight.score.toFixed(2)]);
   if (flight?.place) numbers.push(["Place", `${flight.place}`]);
@@ -309,7 +324,7 @@ window.addEventListener("keydown", (event) => {
     event.preventDefault();
     if (event.repeat) return;
     keyboard.press(event.code, arcade.mode);
-    if (keyboard.active) arcade.source = "keyboard";
+    if (keyboard.active) useKeyboard();
     move(event.timeStamp);
   } else if (event.code in KEYS) {
     event.preventDefault();
@@ -330,6 +345,9 @@ document.addEventListener("click", (event) => {
   if (!inside && event.detail > 0) $("stage").focus();
 });
 $("settings").addEventListener("submit", () => $("stage").focus());
+for (const dialog of document.querySelectorAll("dialog")) {
+  dialog.addEventListener("close", () => $("stage").focus()); // not the button, which Space presses
+}
 $("open-help").addEventListener("click", () => openDialog($("help")));
 $("open-gamepad").addEventListener("click", () => openDialog($("calibration")));
 $("take-over").addEventListener("click", () => connection.send("take_over"));

@@ -85,10 +85,8 @@ export class Menu {
     fields.course.value = message.name;
     fields.vehicle.value = message.vehicle;
     fields.seed.value = message.seed;
-    for (const box of $("ghosts").querySelectorAll("input")) {
-      box.checked = message.ghosts.includes(box.value);
-    }
-    setText($("flight-title"), `${message.title} · ${message.vehicle} · seed ${message.seed}`);
+    const ghosts = message.ghosts.length ? ` · ghosts: ${message.ghosts.join(", ")}` : "";
+    setText($("flight-title"), `${message.title} · ${message.vehicle} · seed ${message.seed}${ghosts}`);
   }
 
   /** Marks what is in use; the watcher's controls are disabled. */

@@ -16,7 +16,7 @@ const KEYS = {
 const LIMIT = { acro: 0.35, angle: 0.6, assisted: 1 }; // deflection by keys without Shift
 const DEFLECT = 4; // 1/s, how fast a key moves a stick
 const RELEASE = 8; // 1/s, how fast a stick returns
-const THROTTLE = 0.7; // 1/s, of a throttle that holds its position
+const THROTTLE = 0.5; // 1/s, of a throttle that holds its position
 const FIRST = 1 / 60; // s, of movement at once with a key press
 
 function towards(value, goal, step) {

@@ -19,7 +19,7 @@ from propwash._checks import ParameterError
 from propwash.vehicle.files import _reader, _schema
 from propwash.vehicle.parameters import CarParameters, VehicleParameters
 
-__all__ = ["json_schema", "load", "names", "path", "sources"]
+__all__ = ["from_toml", "json_schema", "load", "names", "path", "sources"]
 
 _FOLDER = Path(__file__).parent
 _WORDS: dict[Any, str] = {VehicleParameters: "multicopter", CarParameters: "car"}
@@ -77,6 +77,18 @@ def load(
             f"{_USERS[type(found)]}, or load it with kind=pw.{type(found).__name__}"
         )
     return found
+
+
+def from_toml(text: str, file: str = "vehicle") -> VehicleParameters:
+    """The multicopter of a text in the format of a vehicle file, such as `to_toml()` returns.
+
+    file: name for messages. Raises ParameterError as `load`.
+    """
+    tables = _files.parse_toml(text, file, ParameterError)
+    vehicle = _reader.made(tables, file)
+    if not isinstance(vehicle, VehicleParameters):
+        raise ParameterError(f"{file}: expected a multicopter, this is a car")
+    return vehicle
 
 
 def path(vehicle: str | PathLike[str]) -> Path:

@@ -59,7 +59,11 @@ _SI_SUFFIXES = ("kg", "m", "s", "rad", "hz", "v", "n", "nm", "si", "mps", "radps
 
 def read(path: Path) -> p.VehicleParameters | p.CarParameters:
     """Reads a vehicle file; every error names the file."""
-    tables = _files.read_toml(path, ParameterError)
+    return made(_files.read_toml(path, ParameterError), str(path))
+
+
+def made(tables: dict[str, Any], file: str) -> p.VehicleParameters | p.CarParameters:
+    """The vehicle of the tables of a file, which every error names."""
     try:
         _read_sources(tables)
         kind = tables.get("kind", "multicopter")
@@ -70,7 +74,7 @@ def read(path: Path) -> p.VehicleParameters | p.CarParameters:
             return _set(p.CarParameters, fields, "", required=("name",))
         raise refusal("kind", kind, '"multicopter" or "car"')
     except ParameterError as error:
-        raise ParameterError(f"{path}: {error}") from None
+        raise ParameterError(f"{file}: {error}") from None
 
 
 def read_sources(path: Path) -> dict[str, str]:

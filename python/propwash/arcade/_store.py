@@ -19,21 +19,21 @@ from propwash.race import Result
 SUFFIXES = (".csv", ".mcap")
 
 
-class Keeper:
+class FlightStore:
     """Writes the log of each flight, and adds it to the leader board.
 
     A log that cannot be written remains in memory and is written with the next one, or by
-    `write_waiting`. folder: created at the first flight. pilot: name. suffix: of the logs. tell:
+    `write_waiting`. folder: created at the first flight. pilot: name. suffix: of the logs. send:
     called with each message for the pages. Any thread may call the methods.
     """
 
     def __init__(
-        self, folder: Path, pilot: str, suffix: str, tell: Callable[[messages.ToPage], None]
+        self, folder: Path, pilot: str, suffix: str, send: Callable[[messages.ToPage], None]
     ) -> None:
         self.board = Board(folder)
         self.files: list[Path] = []
         """Logs written."""
-        self._folder, self._pilot, self._suffix, self._tell = folder, pilot, suffix, tell
+        self._folder, self._pilot, self._suffix, self._send = folder, pilot, suffix, send
         self._waiting: dict[Path, FlightRecord] = {}
         self._lock = threading.Lock()
 
@@ -50,8 +50,8 @@ class Keeper:
             self.write_waiting()
             place = self.board.add(self._entry(record, result, file))
         finally:
-            self._tell(_message(record, result, place, file if file in self.files else None))
-            self.tell_board(record.info["course"], record.info["seed"])
+            self._send(_message(record, result, place, file if file in self.files else None))
+            self.send_board(record.info["course"], record.info["seed"])
 
     def write_waiting(self) -> None:
         """Writes the logs in memory. Raises OSError; those not written remain."""
@@ -68,13 +68,13 @@ class Keeper:
         try:
             best = self.board.best(course, seed)
         except (OSError, ValueError) as error:
-            self._tell(messages.Notice(f"{error}"[:500]))
+            self._send(messages.Notice(f"{error}"[:500]))
             best = []
         return messages.BoardMessage(course, seed, [msgspec.to_builtins(each) for each in best])
 
-    def tell_board(self, course: str, seed: int) -> None:
+    def send_board(self, course: str, seed: int) -> None:
         """Sends the leader board to the pages."""
-        self._tell(self.newest_board(course, seed))
+        self._send(self.newest_board(course, seed))
 
     def _free(self, stem: str) -> Path:
         """A file that does not exist and does not wait."""
@@ -96,12 +96,17 @@ class Keeper:
             vehicle=info["vehicle"],
             mode=str(mode[-1]),  # type: ignore[arg-type]
             gates=len(result.passages),
-            race_time=result.passages[-1].time if result.passages else 0.0,
-            score=result.score,
+            race_time=_last(result),
+            score=float(result.score),
             scale=info["scale"],
             date=info["date"],
             log=file.name,
         )
+
+
+def _last(result: Result) -> float:
+    """Race time [s] of the last gate passed; 0 without one."""
+    return float(result.passages[-1].time) if result.passages else 0.0
 
 
 def _message(
@@ -110,8 +115,8 @@ def _message(
     return messages.FlightMessage(
         result=record.info["phase"],
         gates=len(result.passages),
-        race_time=result.passages[-1].time if result.passages else 0.0,
-        score=result.score,
+        race_time=_last(result),
+        score=float(result.score),
         ranked=place is not None,
         place=place,
         log=None if file is None else str(file),

@@ -1,0 +1,214 @@
+"""`python -m propwash arcade` from start to end, flown over its web socket."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("websockets")
+
+from arcade_client import PageClient, opened, snapshot_of
+from arcade_helpers import Pilot
+from propwash import arcade, logs
+
+LIMIT = 90.0
+"""s, for a flight on a loaded machine."""
+
+
+@contextmanager
+def command(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The command's address and its process, which is stopped at the end."""
+    arguments = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
+    arguments += ["--size", "160x90", "--folder", str(folder), "--name", "tester", *options]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(arguments, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process
+        finally:
+            process.kill()
+
+
+def stopped(process: subprocess.Popen[str], number: int = signal.SIGINT) -> str:
+    """The errors that a process printed until a signal ended it."""
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    return errors
+
+
+async def fly(page: PageClient, pilot: Pilot, gates: int) -> None:
+    """Flies by the numbers of the images until so many gates are passed."""
+    async with asyncio.timeout(LIMIT):
+        while True:
+            hud = await page.image()
+            if hud.phase not in ("ready", "flying") or len(hud.passed) >= gates:
+                return
+            await page.input(pilot(snapshot_of(hud)), pilot.mode)
+
+
+def test_flight_passes_gates_and_is_logged_and_ranked(tmp_path: Path) -> None:
+    folder = tmp_path / "flights"
+    game = arcade.Game(arcade.find_course("eight"), seed=3)
+
+    async def flown(url: str) -> PageClient:
+        async with opened(url) as socket:
+            page = PageClient(socket)
+            assert (await page.until("hello"))["role"] == "pilot"
+            assert (await page.until("course"))["gates"][0]["name"] == game.scene.gates[0].name
+            await fly(page, Pilot(game, "assisted"), 2)
+            await page.send(type="reset")
+            flight = await page.until("flight")
+            assert flight["gates"] >= 2
+            assert flight["result"] == "reset"
+            assert flight["place"] == 1
+            assert (await page.until("board"))["entries"][0]["name"] == "tester"
+        return page
+
+    with command(folder, "--course", "eight", "--seed", "3") as (url, process):
+        page = asyncio.run(flown(url))
+        errors = stopped(process)
+    assert process.returncode == 0, errors
+    assert "1 flight log written" in errors
+    record = logs.read_record(page.newest("flight")["log"])
+    assert record.info["course"] == "eight"
+    assert record.info["pilot"] == "tester"
+    assert len(record.info["passed"]) >= 2
+    assert page.jpeg[:3] == b"\xff\xd8\xff"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_writes_the_flight_in_the_air(tmp_path: Path, number: int) -> None:
+    async def take_off(url: str) -> None:
+        async with opened(url) as socket:
+            page = PageClient(socket)
+            while (await page.image()).race_time < 0.3:
+                await page.input(arcade.Sticks(throttle=1.0))
+
+    with command(tmp_path) as (url, process):
+        asyncio.run(take_off(url))
+        errors = stopped(process, number)
+    assert process.returncode == 0, errors
+    (log,) = tmp_path.glob("*.csv")
+    assert logs.read_record(log).info["phase"] == "stopped"
+
+
+def test_lost_connection_pauses_and_the_flight_continues_on_the_next_page(tmp_path: Path) -> None:
+    async def check(url: str) -> None:
+        async with asyncio.timeout(LIMIT):
+            async with opened(url) as first:
+                page = PageClient(first)
+                while (await page.image()).race_time < 0.3:
+                    await page.input(arcade.Sticks(throttle=0.7))
+                first.transport.abort()
+            async with opened(url) as second:
+                page = PageClient(second)
+                status = await page.until("status")
+                assert status["role"] == "pilot"
+                assert status["paused"]
+                assert "lost" in status["reason"]
+                while not (await page.image()).paused:
+                    pass
+                times = {(await page.image()).time for _ in range(3)}
+                assert len(times) == 1
+                await page.send(type="pause", paused=False)
+                while (await page.image()).time <= max(times):
+                    await page.input(arcade.Sticks(throttle=0.6))
+                assert page.hud is not None
+                assert page.hud.race_time > 0.3
+
+    with command(tmp_path) as (url, process):
+        asyncio.run(check(url))
+        stopped(process)
+    assert len(list(tmp_path.glob("*.csv"))) == 1
+
+
+def test_selected_course_has_ghosts_of_the_best_flight_and_the_pilot(tmp_path: Path) -> None:
+    pytest.importorskip("scipy")
+    pytest.importorskip("mcap")
+    game = arcade.Game(arcade.find_course("eight"))
+
+    async def check(url: str) -> None:
+        async with asyncio.timeout(2.0 * LIMIT), opened(url) as socket:
+            page = PageClient(socket)
+            await page.send(type="select", course="nowhere", vehicle="blackbird")
+            assert "expected one of alphapilot" in (await page.until("notice"))["text"]
+            await page.send(type="select", course="eight", vehicle="flightgoggles")
+            assert (await page.until("course", name="eight"))["ghosts"] == []
+            await fly(page, Pilot(game, "angle"), 1)
+            await page.send(type="reset")
+            assert (await page.until("flight"))["place"] == 1
+            await page.send(
+                type="select",
+                course="eight",
+                vehicle="flightgoggles",
+                ghosts=["best", "pilot"],
+            )
+            course: dict[str, list[str]] = {"ghosts": []}
+            while len(course["ghosts"]) < 2:
+                course = await page.until("course", name="eight")
+            assert course["ghosts"][0].startswith("tester")
+            hud = await page.image()
+            while len(hud.ghosts) < 2:
+                hud = await page.image()
+            assert [name for name, _ in hud.ghosts] == course["ghosts"]
+
+    with command(tmp_path, "--format", "mcap") as (url, process):
+        asyncio.run(check(url))
+        errors = stopped(process)
+    assert process.returncode == 0, errors
+    log, *_ = sorted(tmp_path.glob("*.mcap"))  # the sticks may have flown after the reset
+    assert len(logs.read_record(log).info["passed"]) == 1
+
+
+@pytest.mark.parametrize("package", ["PIL", "websockets.asyncio.server"])
+def test_missing_package_names_the_extra(
+    package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from propwash.cli.main import main
+
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["arcade", "--no-browser"]) == 2
+    assert 'pip install "propwash[arcade]"' in capsys.readouterr().err
+
+
+def test_port_in_use_is_one_line(tmp_path: Path) -> None:
+    with command(tmp_path) as (url, _):
+        port = url.split(":")[2].split("/")[0]
+        again = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", port]
+        done = subprocess.run(again, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"--port {port}: expected a free port of 127.0.0.1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--host", "0.0.0.0"), "expected the IP address of this machine"),
+        (("--host", "example.org"), "expected the IP address of this machine"),
+        (("--course", "alphapilo"), "alphapilot"),
+        (("--vehicle", "nothing"), "no vehicle 'nothing'"),
+        (("--seed", "-1"), "seed"),
+        (("--size", "1x1"), "WIDTHxHEIGHT"),
+        (("--port", "70000"), "0 to 65535"),
+        (("--threads", "0"), "--threads"),
+    ],
+)
+def test_invalid_options_are_one_line(
+    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from propwash.cli.main import main
+
+    try:
+        code = main(["arcade", "--no-browser", *options])
+    except SystemExit as error:  # of argparse
+        code = error.code if isinstance(error.code, int) else -1
+    assert code == 2
+    assert message in capsys.readouterr().err
