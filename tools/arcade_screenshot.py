@@ -28,7 +28,7 @@ def main(path: str) -> None:
         arcade = RunningArcade(Path(folder), "--course", "slalom")
         context = browser.new_context(viewport={"width": 1280, "height": 720})
         page = ArcadePage(context, arcade.url)
-        page.get("document.querySelector('#clock-choice [value=\"0.5\"]').click()")
+        page.clock(0.5)
         page.get("document.querySelector('#ghosts [value=pilot]').click()")
         page.get("document.querySelector('#settings [type=submit]').click()")
         page.wait("arcade.course.ghosts.length")

@@ -94,10 +94,9 @@ class ArcadePage:
         self.page.goto(url)
         self.wait("window.arcade?.frames > 1 && arcade.status && arcade.course")
         if self.get("arcade.status.role") == "pilot":  # whatever the test before has left
-            self.get(
-                "for (const b of document.querySelectorAll('[value=\"1\"], #reset')) b.click()"
-            )
-            self.wait("arcade.status.scale === 1 && arcade.hud.phase === 'ready'")
+            self.clock(1.0)
+            self.get("document.getElementById('reset').click()")
+            self.wait("arcade.hud.phase === 'ready'")
 
     def get(self, expression: str) -> Any:
         """The value of an expression in the page."""
@@ -115,6 +114,11 @@ class ArcadePage:
             time.sleep(0.02)
         state = self.get("JSON.stringify({...window.arcade, hello: null, course: null})")
         raise AssertionError(f"not true within {PATIENCE} s: {expression}; {state}")
+
+    def clock(self, scale: float) -> None:
+        """Sets the speed of the clock."""
+        self.get(f"document.querySelector('#clock-choice [value=\"{scale:g}\"]').click()")
+        self.wait(f"arcade.status.scale === {scale:g}")
 
     def press(self, key: str) -> None:
         """Presses and releases a key."""
@@ -177,14 +181,16 @@ def heading(attitude: NDArray[np.float64]) -> float:
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
-def take_off(page: ArcadePage, height: float = 0.8) -> None:
-    """Flies straight up, after a reset."""
+def take_off(page: ArcadePage, height: float = 0.8, scale: float = 1.0) -> None:
+    """Flies straight up, slowly as the machine may be busy, after a reset."""
+    page.clock(0.25)
     page.press("r")
     page.wait("arcade.hud.phase === 'ready' && arcade.hud.time < 5")
     page.page.keyboard.down("w")
     page.wait(f"arcade.hud.phase === 'flying' && arcade.hud.height > {height}")
     page.page.keyboard.up("w")
     page.wait("Math.abs(arcade.hud.velocity[2]) < 0.3")
+    page.clock(scale)
 
 
 def load_course(page: ArcadePage, name: str, vehicle: str, seed: int) -> None:

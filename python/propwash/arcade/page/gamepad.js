@@ -117,7 +117,8 @@ function switchPosition(mapping, pad) {
 export class Gamepads {
   constructor(actions) {
     this.actions = actions; // mode(index or null for the next), reset, pause, camera
-    this.rest = null; // axes when another device was used last
+    this.axes = null; // as read last
+    this.rest = null; // when another device was used last
     this.buttons = [];
     this.position = null;
     this.uncalibrated = null; // id of a device that needs a calibration
@@ -137,7 +138,7 @@ export class Gamepads {
 
   /** Another device is used: this one again when an axis of it moves. */
   yield() {
-    this.rest = null;
+    this.rest = this.axes;
   }
 
   /** { sticks, moved } or null without a mapped gamepad. */
@@ -158,7 +159,8 @@ export class Gamepads {
     }
     if (!this.mapping) return null;
     this.act(pad);
-    this.rest ??= [...pad.axes];
+    this.axes = [...pad.axes];
+    this.rest ??= this.axes;
     const used = Object.values(this.mapping.channels).map((item) => item.axis);
     const moved = used.some((axis) => Math.abs(pad.axes[axis] - this.rest[axis]) > MOVED);
     return { sticks: toSticks(this.mapping, pad.axes), moved };
