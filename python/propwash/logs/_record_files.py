@@ -54,8 +54,7 @@ def check_record_file(path: str | PathLike[str]) -> Path:
     file = Path(path)
     if file.suffix.lower() not in _FORMATS:
         raise ValueError(f"{file}: expected a flight log .csv or .mcap; use another suffix")
-    if file.is_dir() or not file.resolve().parent.is_dir():
-        raise ValueError(f"{file}: expected a file in a folder that exists")
+    _files.check_file(file, "log")
     if file.suffix.lower() == ".mcap":
         _require_mcap()
     return file
