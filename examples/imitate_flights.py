@@ -39,13 +39,14 @@ Numbers = NDArray[np.float32]
 SPEED = 3.5  # m/s, of the scripted pilot on straight lines
 LEAD = 0.35  # s, until the velocity that stands for the command in modes without one
 ROWS = 4  # every fourth row of a log: 60 Hz
-COLUMNS = (*range(3), 6, 9, *range(22, 38))
-"""Gate, heading, and the columns of the course, but not the velocity: a network that sees it learns
-to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019)."""
+COLUMNS = (*range(3), *range(22, 38))
+"""Positions and directions of the next gates, but not the velocity: a network that sees it learns
+to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019). Nor
+the heading, which need not be that of the flights at the same place."""
 
 
 def read_flights(folder: Path, course: str | None = None) -> list[logs.FlightRecord]:
-    """The flights of a folder that passed a gate, on any course or on that of a name."""
+    """The flights of a folder that passed a gate, of any course or of one, the newest last."""
     if not folder.is_dir():
         raise SystemExit(f"error: --flights {folder}: expected a folder of logs, found none")
     files = sorted(each for each in folder.iterdir() if each.suffix in (".csv", ".mcap"))
@@ -58,7 +59,7 @@ def read_flights(folder: Path, course: str | None = None) -> list[logs.FlightRec
             f"{f' of {course}' if course else ''}, got {len(files)} others; fly some with "
             f"python -m propwash arcade --folder {folder}"
         )
-    return kept
+    return sorted(kept, key=lambda each: str(each.info.get("date", "")))
 
 
 def later(values: Array, time: Array) -> Array:
@@ -68,13 +69,11 @@ def later(values: Array, time: Array) -> Array:
 
 
 def commanded(flight: logs.FlightRecord) -> Array:
-    """Velocity [m/s] and yaw rate [rad/s] that the pilot commanded, (K, 4), or flew later."""
-    rows = np.column_stack((flight.velocity, flight.body_rates[:, 2]))
-    target = later(rows, flight.time)
-    if flight.command_velocity is None or flight.command_yaw_rate is None:
+    """Velocity [m/s] that the pilot commanded, (K, 3), or flew later."""
+    target = later(flight.velocity, flight.time)
+    if flight.command_velocity is None:
         return target
-    command = np.column_stack((flight.command_velocity, flight.command_yaw_rate))
-    return np.where(np.isnan(flight.command_velocity[:, :1]), target, command)
+    return np.where(np.isnan(flight.command_velocity), target, flight.command_velocity)
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Task:
         course = course or arcade.find_course(names[0][0])
         counts = sorted(int(each.gates[-1]) for each in flights if each.gates is not None)
         passed = counts[len(counts) // 2]
-        speeds = [np.abs(commanded(each)[:, :3]).max() for each in flights]
+        speeds = [np.abs(commanded(each)).max() for each in flights]
         longest = max(each.time[-1] - each.info["take_off"] for each in flights)
         return cls(
             course,
@@ -122,7 +121,10 @@ class Task:
         )
 
     def examples(self, flight: logs.FlightRecord) -> tuple[Numbers, Numbers]:
-        """Observations (m, k) and actions (m, 4) in rows between take-off and the last gate."""
+        """Observations (m, k) and actions (m, 4) in rows between take-off and the last gate.
+
+        The yaw rate is 0: the velocity is one in the world frame, whatever the heading.
+        """
         assert flight.gates is not None
         end = min(flight.gates[-1], len(self.gates))
         is_flying = (flight.time >= flight.info["take_off"]) & (flight.gates < end)
@@ -133,9 +135,9 @@ class Task:
         envs.task.next[:] = flight.gates[rows]
         parts = ("position", "velocity", "attitude", "body_rates")
         envs.set_state({name: getattr(flight, name)[rows] for name in parts})
-        scale = np.array([self.options["max_speed"]] * 3 + [pg.Settings().max_rates[2]])
-        actions = np.clip(commanded(flight)[rows] / scale, -1.0, 1.0)
-        return envs.observe(), actions.astype(np.float32)
+        actions = np.zeros((len(rows), 4), dtype=np.float32)
+        actions[:, :3] = commanded(flight)[rows] / self.options["max_speed"]
+        return envs.observe(), actions
 
 
 def clone(observations: Numbers, actions: Numbers, steps: int, seed: int) -> Agent:
@@ -214,7 +216,7 @@ def main() -> None:
     add("--course", help="name or scene file; by default that of the logs, or alphapilot")
     add("--vehicle", help="name or TOML file; by default that of the logs, or flightgoggles")
     add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
-    add("--count", type=int, default=10, help="flights, the last by name (default: %(default)s)")
+    add("--count", type=int, default=10, help="flights, the newest (default: %(default)s)")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the training (default: %(default)s)")
     add("--episodes", type=int, default=100, help="of the evaluation (default: %(default)s)")
