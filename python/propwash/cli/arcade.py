@@ -63,6 +63,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, open no browser"
     )
+    _add_film(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_film(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("film")
     group.add_argument(
         "--film", type=Path, metavar="LOG", help="make a video of a flight log, and serve no page"
@@ -83,7 +88,6 @@ def add_parser(commands: Any) -> None:
         choices=("best", "pilot", "policy"),
         help="show the best flight of the folder of the log, the built-in pilot or the policy, too",
     )
-    parser.set_defaults(run=run)
 
 
 def _port(text: str) -> int:
