@@ -273,7 +273,7 @@ class FlightRecorder:
 
         time: s. voltage: V. sticks: roll, pitch, yaw, throttle. command: a RateThrust,
         AttitudeThrust or VelocityCommand; others are not recorded. Sticks and gates of all rows or
-        of none.
+        of none. Raises ValueError for the state of another vehicle.
         """
         values = (
             (time,),
@@ -290,7 +290,13 @@ class FlightRecorder:
             *_command_parts(command),
             (np.nan if gates is None else gates,),
         )
-        self._table.frombytes(np.concatenate(values, dtype=np.float64).tobytes())
+        row = np.concatenate(values, dtype=np.float64)
+        if len(row) != self._width:
+            raise ValueError(
+                f"row: expected the state of {self._rotors} rotors and four sticks, got "
+                f"{len(state.rotor_speeds)} rotors and sticks {sticks}"
+            )
+        self._table.frombytes(row.tobytes())
         self._modes.append(mode)
         self._speeds, self._steps = np.zeros(self._rotors), 0
 
