@@ -98,8 +98,12 @@ def test_the_pilot_beside_a_flight_has_its_vehicle(tmp_path: Path) -> None:
     for _ in range(120):
         game.tick(arcade.Sticks(throttle=1.0), "angle")
     log = logs.write_record(tmp_path / "flight.csv", game.record())
-    arcade.film(log, tmp_path / "film.gif", ghosts=["pilot"], size=SIZE, rate=1.0, antialias=1)
-    assert (tmp_path / "film.gif").is_file()
+    out = tmp_path / "film.gif"
+    shown = arcade.film(
+        log, out, ghosts=["pilot", "best", "policy"], size=SIZE, rate=1.0, antialias=1
+    )
+    assert shown.endswith(" a second; without ghosts: best, policy")
+    assert out.is_file()
 
 
 def test_numbers_cover_little_of_the_image_and_follow_the_flight(game: Game) -> None:

@@ -61,8 +61,8 @@ def film(
     name = str(record.info.get("vehicle"))
     vehicle = record.load_vehicle(str(log)) or name
     board = Board(Path(log).parent)
-    made = [_ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts]
-    others = [ghost for ghost in made if ghost is not None]
+    made = {kind: _ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts}
+    others = [ghost for ghost in made.values() if ghost is not None]
     scene = chosen.scene(seed)
     camera = View(scene, size, threads or _checks.available_threads(), antialias)
     names = [gate.name for gate in scene.gates]
@@ -80,7 +80,9 @@ def film(
             yield last
 
     count = video.write(out, images(), rate)
-    return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second"
+    missing = ", ".join(kind for kind, ghost in made.items() if ghost is None)
+    note = f"; without ghosts: {missing}" if missing else ""
+    return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second{note}"
 
 
 def _flight(
