@@ -39,29 +39,27 @@ Numbers = NDArray[np.float32]
 SPEED = 3.5  # m/s, of the scripted pilot on straight lines
 LEAD = 0.35  # s, until the velocity that stands for the command in modes without one
 ROWS = 4  # every fourth row of a log: 60 Hz
-COLUMNS = (*range(3), 6, 9, *range(22, 38))
-"""Gate, heading, and the columns of the course, but not the velocity: a network that sees it learns
-to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019)."""
+COLUMNS = (*range(3), *range(22, 38))
+"""Positions and directions of the next gates, but not the velocity: a network that sees it learns
+to continue the present motion (de Haan et al., "Causal confusion in imitation learning", 2019). Nor
+the heading, which need not be that of the flights at the same place."""
 
 
 def read_flights(folder: Path, course: str | None = None) -> list[logs.FlightRecord]:
-    """The flights of a folder that passed a gate, on any course or on that of a name."""
+    """The flights of a folder that passed a gate, of any course or of one, the newest last."""
     if not folder.is_dir():
         raise SystemExit(f"error: --flights {folder}: expected a folder of logs, found none")
     files = sorted(each for each in folder.iterdir() if each.suffix in (".csv", ".mcap"))
-    try:
-        flights = [logs.read_record(file) for file in files]
-    except (ValueError, ImportError) as error:
-        raise SystemExit(f"error: {error}") from None
+    flights = [logs.read_record(file) for file in files]
     kept = [each for each in flights if each.gates is not None and each.gates[-1] > 0]
-    kept = [each for each in kept if course in (None, each.info["course"])]
+    kept = [each for each in kept if course in (None, each.info.get("course"))]
     if not kept:
         raise SystemExit(
             f"error: --flights {folder}: expected logs of flights that passed a gate"
             f"{f' of {course}' if course else ''}, got {len(files)} others; fly some with "
             f"python -m propwash arcade --folder {folder}"
         )
-    return kept
+    return sorted(kept, key=lambda each: str(each.info.get("date", "")))
 
 
 def later(values: Array, time: Array) -> Array:
@@ -71,13 +69,11 @@ def later(values: Array, time: Array) -> Array:
 
 
 def commanded(flight: logs.FlightRecord) -> Array:
-    """Velocity [m/s] and yaw rate [rad/s] that the pilot commanded, (K, 4), or flew later."""
-    rows = np.column_stack((flight.velocity, flight.body_rates[:, 2]))
-    target = later(rows, flight.time)
-    if flight.command_velocity is None or flight.command_yaw_rate is None:
+    """Velocity [m/s] that the pilot commanded, (K, 3), or flew later."""
+    target = later(flight.velocity, flight.time)
+    if flight.command_velocity is None:
         return target
-    command = np.column_stack((flight.command_velocity, flight.command_yaw_rate))
-    return np.where(np.isnan(flight.command_velocity[:, :1]), target, command)
+    return np.where(np.isnan(flight.command_velocity), target, flight.command_velocity)
 
 
 @dataclass(frozen=True)
@@ -93,10 +89,15 @@ class Task:
         return list(self.options["gates"])
 
     @classmethod
-    def of(cls, flights: Sequence[logs.FlightRecord], course: Course | None = None) -> Task:
+    def of(
+        cls,
+        flights: Sequence[logs.FlightRecord],
+        course: Course | None = None,
+        vehicle: str | None = None,
+    ) -> Task:
         """The course of the flights, up to the last gate that half of them passed.
 
-        course: None: found by the name in the logs.
+        course, vehicle: None: found by the names in the logs.
         """
         names = sorted({(each.info["course"], each.info["vehicle"]) for each in flights})
         if len(names) > 1:
@@ -105,12 +106,12 @@ class Task:
         course = course or arcade.find_course(names[0][0])
         counts = sorted(int(each.gates[-1]) for each in flights if each.gates is not None)
         passed = counts[len(counts) // 2]
-        speeds = [np.abs(commanded(each)[:, :3]).max() for each in flights]
+        speeds = [np.abs(commanded(each)).max() for each in flights]
         longest = max(each.time[-1] - each.info["take_off"] for each in flights)
         return cls(
             course,
             {
-                "vehicle": names[0][1],
+                "vehicle": vehicle or names[0][1],
                 "course": course.file,
                 "gates": [gate.name for gate in course.gates[:passed]],
                 "action": "velocity",
@@ -120,7 +121,10 @@ class Task:
         )
 
     def examples(self, flight: logs.FlightRecord) -> tuple[Numbers, Numbers]:
-        """Observations (m, k) and actions (m, 4) in rows between take-off and the last gate."""
+        """Observations (m, k) and actions (m, 4) in rows between take-off and the last gate.
+
+        The yaw rate is 0: the velocity is one in the world frame, whatever the heading.
+        """
         assert flight.gates is not None
         end = min(flight.gates[-1], len(self.gates))
         is_flying = (flight.time >= flight.info["take_off"]) & (flight.gates < end)
@@ -131,9 +135,9 @@ class Task:
         envs.task.next[:] = flight.gates[rows]
         parts = ("position", "velocity", "attitude", "body_rates")
         envs.set_state({name: getattr(flight, name)[rows] for name in parts})
-        scale = np.array([self.options["max_speed"]] * 3 + [pg.Settings().max_rates[2]])
-        actions = np.clip(commanded(flight)[rows] / scale, -1.0, 1.0)
-        return envs.observe(), actions.astype(np.float32)
+        actions = np.zeros((len(rows), 4), dtype=np.float32)
+        actions[:, :3] = commanded(flight)[rows] / self.options["max_speed"]
+        return envs.observe(), actions
 
 
 def clone(observations: Numbers, actions: Numbers, steps: int, seed: int) -> Agent:
@@ -187,12 +191,14 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
     print(f"plot {file}")
 
 
-def demonstrated(count: int, course: Course, mode: Mode) -> list[logs.FlightRecord]:
+def demonstrated(
+    count: int, course: Course, mode: Mode, vehicle: str | None
+) -> list[logs.FlightRecord]:
     """Flights of the scripted pilot that passed a gate."""
     print(f"no logs: a script flies the course {course.name} {count} times, {mode} mode")
     flights = []
     for seed in range(count):
-        game = Game(course, seed=seed)
+        game = Game(course, vehicle or "flightgoggles", seed=seed)
         end = fly(game, Pilot(game, mode, SPEED, human=seed))
         print(f"  seed {seed}: {len(end.passed)} gates, {end.phase}, {end.race_time:.1f} s")
         if end.passed:
@@ -208,8 +214,9 @@ def main() -> None:
     add = parser.add_argument
     add("--flights", type=Path, help="folder of logs, .csv or .mcap; by default a script flies")
     add("--course", help="name or scene file; by default that of the logs, or alphapilot")
+    add("--vehicle", help="name or TOML file; by default that of the logs, or flightgoggles")
     add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
-    add("--count", type=int, default=10, help="flights, the last by name (default: %(default)s)")
+    add("--count", type=int, default=10, help="flights, the newest (default: %(default)s)")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
     add("--seed", type=int, default=0, help="of the training (default: %(default)s)")
     add("--episodes", type=int, default=100, help="of the evaluation (default: %(default)s)")
@@ -219,16 +226,19 @@ def main() -> None:
     for name in ("count", "steps", "episodes"):
         if getattr(options, name) < 1:
             raise SystemExit(f"error: --{name}: expected at least 1")
+    for file in (options.out, options.plot or options.out):
+        if not file.parent.is_dir():
+            raise SystemExit(f"error: {file}: expected a file in a folder that exists")
     torch.set_num_threads(1)
 
     course = None if options.course is None else arcade.find_course(options.course)
     if options.flights is None:
         course = course or arcade.find_course("alphapilot")
-        flights = demonstrated(options.count, course, options.mode)
+        flights = demonstrated(options.count, course, options.mode, options.vehicle)
     else:
         flights = read_flights(options.flights, course.name if course else None)[-options.count :]
         print(f"{len(flights)} flights of {options.flights}")
-    task = Task.of(flights, course)
+    task = Task.of(flights, course, options.vehicle)
     start = time.process_time()
     observations, actions = map(np.concatenate, zip(*map(task.examples, flights), strict=True))
     print(f"{len(observations):,} rows to learn from, {len(task.gates)} gates")
@@ -252,4 +262,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ImportError, OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from None

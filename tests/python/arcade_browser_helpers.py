@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from propwash import _rotation
 
 PATIENCE = 60.0  # s, as the machine may be busy
@@ -168,17 +167,11 @@ class KeyPilot:
         goal = np.array([forward, 0.0, 0.0])
         goal[1:] = np.clip(-1.2 * offset[1:], -1.0, 1.0)
         velocity = axes @ goal  # m/s, world
-        yaw = heading(np.array(hud["attitude"]))
+        yaw = _rotation.heading(np.array(hud["attitude"]))
         turn = math.remainder(math.atan2(axes[1, 0], axes[0, 0]) - yaw, math.tau)
         forward = math.cos(yaw) * velocity[0] + math.sin(yaw) * velocity[1]
         left = math.cos(yaw) * velocity[1] - math.sin(yaw) * velocity[0]
         return [-left / 3.0, forward / 3.0, -turn, float(velocity[2]) / 2.0]
-
-
-def heading(attitude: NDArray[np.float64]) -> float:
-    """rad, of body x from world x, counter-clockwise."""
-    w, x, y, z = attitude
-    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 def take_off(page: ArcadePage, height: float = 0.8, scale: float = 1.0) -> None:

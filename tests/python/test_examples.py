@@ -50,8 +50,18 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     ),
     (
         "imitate_flights.py",
-        ["--course", "eight", "--count", "3", "--steps", "300", "--episodes", "5"]
-        + ["--plot", "imitated.png"],
+        [
+            "--course",
+            "eight",
+            "--count",
+            "3",
+            "--steps",
+            "300",
+            "--episodes",
+            "5",
+            "--plot",
+            "imitated.png",
+        ],
         [r"no logs: a script flies", r"finished \[%\] +\d", r"plot imitated\.png"],
     ),
     (

@@ -161,10 +161,14 @@ class Arcade:
         for kind in kinds:
             if self._lineup.game is not game:
                 return
-            ghost = self._make_ghost(kind, game)
+            try:
+                ghost = self._make_ghost(kind, game)
+            except (ImportError, OSError, ValueError) as error:
+                self._notice(error)
+                continue
             if ghost is None:
                 name = f"{game.course.name} with seed {game.seed}"
-                self._send(messages.Notice(f"no ghost {kind!r} on {name}"))
+                self._notice(f"no ghost {kind!r} on {name}")
                 continue
             with self._lock:
                 if self._lineup.game is not game:
@@ -174,7 +178,10 @@ class Arcade:
     def _report(self, done: Future[Any]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None:
-            self._send(messages.Notice(f"{error}"[:500]))
+            self._notice(error)
+
+    def _notice(self, text: object) -> None:
+        self._send(messages.Notice(f"{text}"[:500]))
 
     def _course(self) -> messages.CourseMessage:
         lineup, game = self._announced, self._announced.game

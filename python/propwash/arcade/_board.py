@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from propwash import _files
-from propwash.arcade._interface import Mode
+from propwash import _checks, _files
+from propwash.arcade._interface import MODES, Mode
 
 FILE = "board.json"
 """Name of the file in the folder."""
@@ -27,8 +27,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     """Of the pilot."""
     course: str
+    """Its name."""
     seed: int
+    """Of the gates' positions and the noise."""
     vehicle: str
+    """Its name."""
     mode: Mode
     """At the end of the flight."""
     gates: int
@@ -46,12 +49,18 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if self.gates < 0 or not all(map(math.isfinite, (self.race_time, self.score, self.scale))):
+        _checks.choice("mode", self.mode, MODES)
+        if not (
+            self.gates >= 0
+            and 0.0 <= self.race_time < math.inf
+            and math.isfinite(self.score)
+            and 0.0 < self.scale <= 1.0
+        ):
             raise ValueError(
-                "entry: expected gates >= 0 and finite times and scores, got "
-                f"{self.gates}, {self.race_time}, {self.score}, {self.scale}"
+                "entry: expected gates >= 0, a finite time >= 0, a finite score and a scale > 0 "
+                f"and <= 1, got {self.gates}, {self.race_time}, {self.score}, {self.scale}"
             )
-        if Path(self.log).name != self.log:
+        if Path(self.log).name != self.log or self.log == "..":
             raise ValueError(f"log: expected the name of a file in the folder, got {self.log!r}")
 
     @property
