@@ -104,7 +104,8 @@ def test_the_best_flight_with_a_log_is_shown(tmp_path: Path) -> None:
     board, ended = Board(tmp_path), flown()
     logs.write_record(tmp_path / "flight.csv", ended.record())
     entry: dict[str, Any] = {
-        "course": "eight", "seed": 0, "vehicle": "blackbird", "mode": "angle", "gates": 1, "score": 1.0
+        "course": "eight", "seed": 0, "vehicle": "blackbird", "mode": "angle", "gates": 1,
+        "score": 1.0,
     }  # fmt: skip
     board.add(Entry(name="first", race_time=1.0, **entry))
     assert arcade.ghost("best", COURSES["eight"], 0, "blackbird", board) is None
