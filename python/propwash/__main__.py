@@ -11,8 +11,14 @@ __all__ = ["main", "run"]
 
 
 def run() -> int:
-    """Runs a command of the terminal. SIGTERM ends it as Ctrl-C does: files are completed."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Runs a command of the terminal.
+
+    SIGTERM, and the end of the terminal, end it as Ctrl-C does: files are completed.
+    """
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it
+            signal.signal(number, signal.default_int_handler)
     return main()
 
 

@@ -46,9 +46,10 @@ def run_in_order(blocks: list[tuple[int, str]], page: str) -> None:
         exec(compile("\n" * (line - 1) + code, page, "exec"), namespace)
 
 
-def restore_sigint() -> None:
-    """Restores SIGINT in a child process: shells start background jobs with SIGINT ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def restore_signals() -> None:
+    """Restores signals in a child process: background jobs ignore SIGINT, those of nohup SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class WallClock:

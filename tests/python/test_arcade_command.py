@@ -17,6 +17,7 @@ pytest.importorskip("websockets")
 
 from arcade_client import PageClient, opened, snapshot_of
 from arcade_helpers import Pilot
+from helpers import restore_signals
 from propwash import arcade, logs
 from propwash.arcade import _serve
 
@@ -30,7 +31,9 @@ def command(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen
     arguments = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
     arguments += ["--size", "160x90", "--folder", str(folder), "--name", "tester", *options]
     pipe = subprocess.PIPE
-    with subprocess.Popen(arguments, stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(
+        arguments, stdout=pipe, stderr=pipe, text=True, preexec_fn=restore_signals
+    ) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip(), process

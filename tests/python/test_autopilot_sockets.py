@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import restore_sigint
+from helpers import restore_signals
 from propwash import logs
 from propwash.autopilot import ArduPilot, Loop, TcpLink, UdpLink
 from propwash.cli.main import main
@@ -148,7 +148,7 @@ def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> Non
     command += ["--duration", "0.4"] + (["--speed", "0"] if program == "px4" else [])
     command += ["--log", str(tmp_path / "flight.csv")]
     with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=restore_sigint
+        command, stderr=subprocess.PIPE, text=True, preexec_fn=restore_signals
     ) as child:
         assert child.stderr is not None
         assert f"port {port}" in child.stderr.readline()

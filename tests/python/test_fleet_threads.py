@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import restore_sigint
+from helpers import restore_signals
 
 
 def hover(n: int) -> pw.RateThrust:
@@ -132,7 +132,7 @@ def test_ctrl_c_interrupts_a_long_call(method: str) -> None:
         [sys.executable, "-c", INTERRUPTED, method],
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=restore_sigint,
+        preexec_fn=restore_signals,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "flying\n"

@@ -289,7 +289,7 @@ def test_rows_before_the_flight_may_be_removed() -> None:
 def test_a_row_of_another_vehicle_is_refused() -> None:
     quad, hexacopter = pw.Multicopter("crazyflie"), pw.Multicopter("hexacopter")
     recorder = logs.FlightRecorder(quad.parameters)
-    with pytest.raises(ValueError, match="expected the state of 4 rotors .* got 6 rotors"):
+    with pytest.raises(ValueError, match=r"expected the state of 4 rotors .* got 6 rotors"):
         recorder.row(0.0, hexacopter.state, hexacopter.imu)
     assert len(recorder) == 0
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import restore_sigint
+from helpers import restore_signals
 from lcm_helpers import multicast
 from propwash import lcm, logs
 from propwash.__main__ import main
@@ -210,21 +210,21 @@ def test_two_processes_over_multicast(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGTERM ends a program of Windows at once")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_ended_program_completes_its_log(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_an_ended_program_completes_its_log(tmp_path: Path, name: str) -> None:
     log = tmp_path / "log"
     with subprocess.Popen(
         [sys.executable, "-m", "propwash", "lcm", "--url", multicast(), "--record", str(log)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=restore_sigint,
+        preexec_fn=restore_signals,
     ) as simulation:
         assert simulation.stdout is not None
         simulation.stdout.readline()
         while not log.stat().st_size:
             assert simulation.poll() is None
-        simulation.send_signal(number)
+        simulation.send_signal(getattr(signal, name))
         text, errors = simulation.communicate(timeout=30)
     assert simulation.returncode == 130
     assert errors == "propwash: stopped\n"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_renderer import free_pair
-from helpers import restore_sigint
+from helpers import restore_signals
 from propwash import _core
 from propwash.render import images
 from propwash.render._reference import Shot
@@ -331,7 +331,7 @@ def test_the_command_answers_a_client_until_ctrl_c() -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ.copy(),
-        preexec_fn=restore_sigint,
+        preexec_fn=restore_signals,
     )
     try:
         answer = client.request(payload([camera("front"), camera("d", "depth")], ntime=9))
