@@ -12,6 +12,7 @@ import pytest
 from propwash import arcade, race, world
 from propwash._files import read_toml
 from propwash.arcade import Course
+from propwash.gym import Race
 
 COURSES = arcade.courses()
 SEEDS = (0, 1, 2)
@@ -69,6 +70,13 @@ def test_the_way_up_from_the_ground_below_the_start_is_free(name: str) -> None:
         below = scene.spherecast([x, y, lowest], [x, y, lowest + 0.01], race.COLLISION_RADIUS)
         assert below.id < 0
         assert hits.id < 0 or scene[int(hits.id)].shape == "plane"
+
+
+@pytest.mark.parametrize("name", COURSES)
+def test_environments_accept_each_course(name: str) -> None:
+    # they refuse gates that overlap
+    for seed in range(20):
+        Race(course=COURSES[name].scene(seed))
 
 
 @pytest.mark.parametrize("name", COURSES)

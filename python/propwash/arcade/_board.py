@@ -27,8 +27,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     """Of the pilot."""
     course: str
+    """Its name."""
     seed: int
+    """Of the gates' positions and the noise."""
     vehicle: str
+    """Its name."""
     mode: Mode
     """At the end of the flight."""
     gates: int

@@ -30,6 +30,7 @@ class Course:
     """A course: a scene file with gates. A seed moves the gates within their bounds."""
 
     name: str
+    """That of the file, without its suffix."""
     title: str
     """One line."""
     file: str

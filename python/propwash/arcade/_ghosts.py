@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from propwash.logs import FlightRecord
 
 GhostKind = Literal["best", "pilot", "policy"]
-GHOSTS: tuple[GhostKind, ...] = get_args(GhostKind)
 """The best flight of the leader board; the plan of `race.fly`; the trained policy `race`."""
+GHOSTS: tuple[GhostKind, ...] = get_args(GhostKind)
 
 _AFTER = 0.5
 """s, shown before take-off and after the last gate."""
@@ -31,6 +31,7 @@ class Ghost:
     """The recorded motion of a vehicle on a course; race time 0 is its take-off."""
 
     name: str
+    """As the page shows it."""
     time: Array
     """(K,) s, race time, increasing."""
     position: Array

@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 Mode = Literal["acro", "angle", "assisted"]
 """What the sticks command: body rates, tilt, or velocity."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+"""All modes."""
 
 Phase = Literal["ready", "flying", "finished", "collided", "timeout"]
 """On the ground before take-off; in flight; or the end of a flight, at which the vehicle stops."""
@@ -49,6 +50,7 @@ class Snapshot:
     race_time: float
     """s since take-off, the time of the race; 0 before."""
     phase: Phase
+    """Of the flight."""
     position: Array
     """(3,) m, world frame."""
     attitude: Array
@@ -62,6 +64,7 @@ class Snapshot:
     collision: str | None
     """Name of the item that the vehicle touched."""
     mode: Mode
+    """Of the sticks."""
     sticks: Sticks
     number: int
     """Number of the newest input that acted on the vehicle."""

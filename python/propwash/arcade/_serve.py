@@ -44,6 +44,7 @@ class Settings:
     course: str = "alphapilot"
     """A name, or a scene file with gates."""
     vehicle: str = "flightgoggles"
+    """A name or a TOML file."""
     seed: int = 0
     """Of the gates' positions and the noise."""
     folder: Path = Path("arcade")
@@ -53,6 +54,7 @@ class Settings:
     suffix: str = ".csv"
     """Of the flight logs, or ".mcap"."""
     host: str = "127.0.0.1"
+    """IP address of this machine on which pages are served."""
     port: int | None = None
     """0: any free one; None: 8765 or one of the next 19."""
     size: tuple[int, int] = (640, 360)
