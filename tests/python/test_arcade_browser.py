@@ -110,9 +110,8 @@ def test_latency_from_key_to_image(
         page.wait(f"arcade.latency.values.length > {count}")
         page.page.keyboard.up(key)
         page.wait(f"arcade.latency.values.length > {count + 1}")
-    values, rate, median = page.get(
-        "[[...arcade.latency.values], arcade.rate, arcade.latency.median]"
-    )
+    read = "[arcade.latency.values, arcade.rate, arcade.latency.median]"
+    values, rate, median = map(np.array, page.get(read))
     assert median == pytest.approx(np.median(values))
     assert len(values) >= 24
     assert np.all(values > 0.0)
