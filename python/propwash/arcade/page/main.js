@@ -86,7 +86,7 @@ const received = {
     else if (message.log) notice(`Log: ${message.log}`);
   },
   board(message) {
-    const { name, seed } = arcade.course;
+    const { name, seed } = arcade.course ?? {};
     if (message.course !== name || message.seed !== seed) return; // of the flight before a selection
     arcade.board = message;
     menu.board(message, arcade.lastLog);
