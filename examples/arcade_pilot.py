@@ -191,4 +191,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ImportError, OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from None

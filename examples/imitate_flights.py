@@ -50,12 +50,9 @@ def read_flights(folder: Path, course: str | None = None) -> list[logs.FlightRec
     if not folder.is_dir():
         raise SystemExit(f"error: --flights {folder}: expected a folder of logs, found none")
     files = sorted(each for each in folder.iterdir() if each.suffix in (".csv", ".mcap"))
-    try:
-        flights = [logs.read_record(file) for file in files]
-    except (ValueError, ImportError) as error:
-        raise SystemExit(f"error: {error}") from None
+    flights = [logs.read_record(file) for file in files]
     kept = [each for each in flights if each.gates is not None and each.gates[-1] > 0]
-    kept = [each for each in kept if course in (None, each.info["course"])]
+    kept = [each for each in kept if course in (None, each.info.get("course"))]
     if not kept:
         raise SystemExit(
             f"error: --flights {folder}: expected logs of flights that passed a gate"
@@ -92,10 +89,15 @@ class Task:
         return list(self.options["gates"])
 
     @classmethod
-    def of(cls, flights: Sequence[logs.FlightRecord], course: Course | None = None) -> Task:
+    def of(
+        cls,
+        flights: Sequence[logs.FlightRecord],
+        course: Course | None = None,
+        vehicle: str | None = None,
+    ) -> Task:
         """The course of the flights, up to the last gate that half of them passed.
 
-        course: None: found by the name in the logs.
+        course, vehicle: None: found by the names in the logs.
         """
         names = sorted({(each.info["course"], each.info["vehicle"]) for each in flights})
         if len(names) > 1:
@@ -109,7 +111,7 @@ class Task:
         return cls(
             course,
             {
-                "vehicle": names[0][1],
+                "vehicle": vehicle or names[0][1],
                 "course": course.file,
                 "gates": [gate.name for gate in course.gates[:passed]],
                 "action": "velocity",
@@ -189,12 +191,14 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
     print(f"plot {file}")
 
 
-def demonstrated(count: int, course: Course, mode: Mode) -> list[logs.FlightRecord]:
+def demonstrated(
+    count: int, course: Course, mode: Mode, vehicle: str | None
+) -> list[logs.FlightRecord]:
     """Flights of the scripted pilot that passed a gate."""
     print(f"no logs: a script flies the course {course.name} {count} times, {mode} mode")
     flights = []
     for seed in range(count):
-        game = Game(course, seed=seed)
+        game = Game(course, vehicle or "flightgoggles", seed=seed)
         end = fly(game, Pilot(game, mode, SPEED, human=seed))
         print(f"  seed {seed}: {len(end.passed)} gates, {end.phase}, {end.race_time:.1f} s")
         if end.passed:
@@ -210,6 +214,7 @@ def main() -> None:
     add = parser.add_argument
     add("--flights", type=Path, help="folder of logs, .csv or .mcap; by default a script flies")
     add("--course", help="name or scene file; by default that of the logs, or alphapilot")
+    add("--vehicle", help="name or TOML file; by default that of the logs, or flightgoggles")
     add("--mode", choices=MODES, default="assisted", help="of its sticks (default: %(default)s)")
     add("--count", type=int, default=10, help="flights, the newest (default: %(default)s)")
     add("--steps", type=int, default=3000, help="of the optimiser (default: %(default)s)")
@@ -221,16 +226,19 @@ def main() -> None:
     for name in ("count", "steps", "episodes"):
         if getattr(options, name) < 1:
             raise SystemExit(f"error: --{name}: expected at least 1")
+    for file in (options.out, options.plot or options.out):
+        if not file.parent.is_dir():
+            raise SystemExit(f"error: {file}: expected a file in a folder that exists")
     torch.set_num_threads(1)
 
     course = None if options.course is None else arcade.find_course(options.course)
     if options.flights is None:
         course = course or arcade.find_course("alphapilot")
-        flights = demonstrated(options.count, course, options.mode)
+        flights = demonstrated(options.count, course, options.mode, options.vehicle)
     else:
         flights = read_flights(options.flights, course.name if course else None)[-options.count :]
         print(f"{len(flights)} flights of {options.flights}")
-    task = Task.of(flights, course)
+    task = Task.of(flights, course, options.vehicle)
     start = time.process_time()
     observations, actions = map(np.concatenate, zip(*map(task.examples, flights), strict=True))
     print(f"{len(observations):,} rows to learn from, {len(task.gates)} gates")
@@ -254,4 +262,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ImportError, OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from None

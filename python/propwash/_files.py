@@ -106,11 +106,13 @@ def check_file(file: Path, option: str = "--out") -> None:
         raise ValueError(f"{option} {file}: expected a file in a folder that exists")
 
 
-def check_folder(folder: Path) -> None:
-    """Raises ValueError if a folder cannot be created because a file has its name."""
+def check_folder(folder: Path, option: str = "--out") -> None:
+    """Raises ValueError if a folder cannot be created or written."""
     present = next(each for each in (folder, *folder.parents) if each.exists())
     if not present.is_dir():
-        raise ValueError(f"--out {folder}: expected a folder, {present} is a file")
+        raise ValueError(f"{option} {folder!s:.300}: expected a folder, {present} is a file")
+    if not os.access(present, os.W_OK | os.X_OK):
+        raise ValueError(f"{option} {folder!s:.300}: expected a folder that can be written")
 
 
 @contextmanager

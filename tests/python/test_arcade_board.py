@@ -132,10 +132,14 @@ def test_an_invalid_file_is_named_and_stays_as_it_is(tmp_path: Path, text: str) 
         {"name": "a\nb"},
         {"gates": -1},
         {"race_time": float("nan")},
+        {"race_time": -1.0},
+        {"mode": "manual"},
         {"score": float("inf")},
         {"scale": float("nan")},
+        {"scale": 2.0},
         {"log": "../other/flight.csv"},
         {"log": "/etc/passwd"},
+        {"log": ".."},
     ],
 )
 def test_invalid_entries_are_refused_in_code_and_in_files(

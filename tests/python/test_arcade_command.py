@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ pytest.importorskip("websockets")
 from arcade_client import PageClient, opened, snapshot_of
 from arcade_helpers import Pilot
 from propwash import arcade, logs
+from propwash.arcade import _serve
 
 LIMIT = 90.0
 """s, for a flight on a loaded machine."""
@@ -83,7 +85,7 @@ def test_flight_passes_gates_and_is_logged_and_ranked(tmp_path: Path) -> None:
     assert page.jpeg[:3] == b"\xff\xd8\xff"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_writes_the_flight_in_the_air(tmp_path: Path, number: int) -> None:
     async def take_off(url: str) -> None:
         async with opened(url) as socket:
@@ -199,13 +201,24 @@ def test_port_in_use_is_one_line(tmp_path: Path) -> None:
         (("--size", "1x1"), "WIDTHxHEIGHT"),
         (("--port", "70000"), "0 to 65535"),
         (("--threads", "0"), "--threads"),
+        (("--name", "x" * 41), "expected 1 to 40 printable characters"),
+        (("--folder", f"{__file__}/flights"), "--folder"),
+        (("--folder", "unwritable/flights"), "--folder unwritable/flights: expected a folder that"),
     ],
 )
 def test_invalid_options_are_one_line(
-    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, ...],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from propwash.cli.main import main
 
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unwritable").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: "unwritable" not in str(path))  # of root
+    monkeypatch.setattr(_serve._Session, "run", lambda *arguments: pytest.fail("it serves"))
     try:
         code = main(["arcade", "--no-browser", *options])
     except SystemExit as error:  # of argparse

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arcade_helpers import Pilot
 from numpy.typing import NDArray
-from propwash import arcade, logs
+from propwash import arcade, logs, vehicles
 from propwash.__main__ import main
 from propwash.arcade import Game, Snapshot
 from propwash.arcade._film import snapshots
@@ -92,6 +92,20 @@ def test_a_film_is_a_video_of_the_flight(log: Path, tmp_path: Path) -> None:
         assert video.n_frames == pytest.approx(seconds + 3.0, abs=2)
 
 
+def test_the_pilot_beside_a_flight_has_its_vehicle(tmp_path: Path) -> None:
+    own = vehicles.load("blackbird").replace(name="of a file")
+    game = Game(arcade.find_course("tower"), own)
+    for _ in range(120):
+        game.tick(arcade.Sticks(throttle=1.0), "angle")
+    log = logs.write_record(tmp_path / "flight.csv", game.record())
+    out = tmp_path / "film.gif"
+    shown = arcade.film(
+        log, out, ghosts=["pilot", "best", "policy"], size=SIZE, rate=1.0, antialias=1
+    )
+    assert shown.endswith(" a second; without ghosts: best, policy")
+    assert out.is_file()
+
+
 def test_numbers_cover_little_of_the_image_and_follow_the_flight(game: Game) -> None:
     gates = [gate.name for gate in game.scene.gates]
     view = View(game.scene, (640, 360))
@@ -142,9 +156,11 @@ def test_times(seconds: float, text: str) -> None:
         ({"seed": -1}, "seed: expected a whole number"),
         ({"seed": "x"}, "seed: expected a whole number"),
         ({"take_off": None}, "take_off: expected the time"),
+        ({"take_off": 10**400}, "take_off: expected the time"),
         ({"passed": [["Gate1", "x"]]}, "passed: expected pairs"),
         ({"passed": [["Gate1", 5.0], ["Gate2", 4.0]]}, "passed: expected pairs"),
         ({"passed": 3}, "passed: expected pairs"),
+        ({"passed": [["Gate1", 10**400]]}, "passed: expected pairs"),
     ],
 )
 def test_logs_that_are_no_flights_of_the_arcade_are_named(
@@ -168,5 +184,7 @@ def test_invalid_arguments_are_refused(log: Path, tmp_path: Path) -> None:
             arcade.film(log, tmp_path / name)
     with pytest.raises(ValueError, match="no course 'towr'; did you mean 'tower'"):
         arcade.film(log, tmp_path / "film.gif", course="towr")
+    with pytest.raises(ValueError, match=r"flight\.csv: expected .* course 'slalom', got 'tower'"):
+        arcade.film(log, tmp_path / "film.gif", course="slalom")
     with pytest.raises(FileNotFoundError):
         arcade.film(tmp_path / "none.csv", tmp_path / "film.gif")

@@ -11,7 +11,7 @@ import pytest
 from arcade_helpers import Pilot, fly
 from helpers import MULTICOPTERS
 from numpy.typing import NDArray
-from propwash import _rotation, race
+from propwash import _rotation, race, vehicles
 from propwash.arcade import MODES, TICK, Game, Mode, Snapshot, Sticks
 from propwash.arcade._courses import Course, courses
 from propwash.arcade._rule import TIME_LIMIT, Rule
@@ -134,6 +134,14 @@ def random_flight(rng: np.random.Generator) -> tuple[Rule, race.Flight]:
         row += 1
     attitude = np.tile([1.0, 0.0, 0.0, 0.0], (row + 1, 1))
     return rule, race.Flight(time[: row + 1], path[: row + 1], attitude, path[: row + 1] * 0.0)
+
+
+def test_a_vehicle_on_long_legs_stands_until_it_takes_off() -> None:
+    tall = vehicles.load("blackbird").replace(contact={"frequency": 5.0, "leg": 0.25})
+    game = Game(STRAIGHT, tall)
+    assert ticks(game, Sticks(), 0.5).phase == "ready"
+    assert ticks(game, Sticks(throttle=0.8), 1.0).phase == "flying"
+    assert game.snapshot.race_time < 1.0
 
 
 def test_a_fall_to_the_ground_ends_the_flight() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from propwash import arcade, race
-from propwash.arcade import Board, Ghost
+from propwash import arcade, logs, race
+from propwash.arcade import Board, Entry, Game, Ghost, Sticks
 from propwash.arcade import _ghosts as ghosts
+from propwash.arcade import _messages as messages
+from propwash.arcade._arcade import Arcade, Choices
 
 COURSES = arcade.courses()
 
@@ -92,3 +97,67 @@ def test_the_policy_flies_the_course_it_was_trained_for(tmp_path: Path) -> None:
 def test_without_a_flight_on_the_board_there_is_no_best_one(tmp_path: Path) -> None:
     board = Board(tmp_path)
     assert arcade.ghost("best", COURSES["slalom"], 0, "flightgoggles", board) is None
+
+
+def test_the_best_flight_with_a_log_is_shown(tmp_path: Path) -> None:
+    """Entries of the leader board may lack one."""
+    board, ended = Board(tmp_path), flown()
+    logs.write_record(tmp_path / "flight.csv", ended.record())
+    entry: dict[str, Any] = {
+        "course": "eight", "seed": 0, "vehicle": "blackbird", "mode": "angle", "gates": 1,
+        "score": 1.0,
+    }  # fmt: skip
+    board.add(Entry(name="first", race_time=1.0, **entry))
+    assert arcade.ghost("best", COURSES["eight"], 0, "blackbird", board) is None
+    board.add(Entry(name="second", race_time=2.0, log="flight.csv", **entry))
+    ghost = arcade.ghost("best", COURSES["eight"], 0, "blackbird", board)
+    assert ghost is not None
+    assert ghost.name == "second, 2.00 s"
+
+
+def flown() -> Game:
+    """A short flight without a gate."""
+    game = Game(COURSES["eight"], "blackbird")
+    for _ in range(120):
+        game.tick(Sticks(throttle=1.0), "angle")
+    assert game.has_flown
+    return game
+
+
+def test_rows_that_are_no_motion_are_refused() -> None:
+    record = flown().record()
+    late = np.append(record.time[:-1], 1e12)
+    for changes, message in (
+        ({"time": late}, "time: expected rows at most 0.1 s apart"),
+        ({"attitude": 0.0 * record.attitude}, "attitude: expected unit quaternions"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ghosts.of_record(replace(record, **changes), "")
+
+
+def test_a_ghost_that_cannot_be_made_is_reported_and_the_others_fly() -> None:
+    sent: list[Any] = []
+
+    def make(kind: arcade.GhostKind, game: Game) -> Ghost | None:
+        if kind == "best":
+            raise FileNotFoundError("no log 'flight.csv'")
+        return turning() if kind == "pilot" else None
+
+    runner = arcade.Runner(flown())
+    shown = Arcade(
+        runner,
+        Choices.of(COURSES, runner.game, "blackbird"),
+        size=(64, 64),
+        board=lambda course, seed: messages.BoardMessage(course, seed, []),
+        make_ghost=make,
+        send=sent.append,
+    )
+    shown.select(messages.Select("eight", "blackbird", ghosts=("best", "policy", "pilot")))
+    end = time.monotonic() + 30.0
+    while not shown.frame_state.lineup.ghosts and time.monotonic() < end:
+        runner.step()
+        shown.poll()
+    shown.close()
+    assert [ghost.name for ghost in shown.frame_state.lineup.ghosts] == ["turning"]
+    notices = [each.text for each in sent if isinstance(each, messages.Notice)]
+    assert notices == ["no log 'flight.csv'", "no ghost 'policy' on eight with seed 0"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -238,6 +240,30 @@ def test_number_of_pages_is_limited() -> None:
     asyncio.run(check())
 
 
+def test_connections_beyond_the_limit_of_the_system_are_counted(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    async def check() -> None:
+        async with running() as parts, opened(parts.site.url) as pilot:
+            others = [socket.socket() for _ in range(5)]
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            free = os.dup(0)
+            os.close(free)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+            try:
+                for each in others:
+                    each.connect(parts.listening.getsockname())
+                await settled(lambda: parts.pages.refused.counts["connection"])
+                await PageClient(pilot).image()
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+                for each in others:
+                    each.close()
+
+    asyncio.run(check())
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
 def test_requests_over_http() -> None:
     async def check() -> None:
         async with running() as parts:
@@ -276,7 +302,7 @@ def test_default_port_gives_way_to_the_next() -> None:
             listen(port=one.getsockname()[1])
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org", "", "127.0.0.1/8"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "224.0.0.1", "example.org", "", "127.0.0.1/8"])
 def test_host_is_an_address(host: str) -> None:
     with pytest.raises(ValueError, match="--host"):
         listen(host, 0)

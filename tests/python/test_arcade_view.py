@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from propwash import _rotation, arcade, logs
-from propwash.arcade import Sticks
+from propwash.arcade import Sticks, _store
 from propwash.arcade import _messages as messages
 from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
 from propwash.arcade._interface import Snapshot
@@ -232,6 +234,28 @@ def test_store_writes_logs_and_keeps_those_that_it_cannot_write(tmp_path: Path) 
     (message,) = [each for each in sent if isinstance(each, messages.FlightMessage)][1:]
     assert message.log == str(store.files[1])
     assert not message.ranked
+    assert [each.log for each in store.board.entries()] == [file.name for file in store.files]
+
+
+def test_two_programs_write_no_log_over_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flights that end in the same second, with writing that takes time."""
+
+    def slow(file: Path, record: logs.FlightRecord) -> None:
+        time.sleep(0.05)
+        logs.write_record(file, record)
+
+    monkeypatch.setattr(_store, "write_record", slow)
+    stores = [FlightStore(tmp_path, name, ".csv", lambda message: None) for name in "abcd"]
+    game = arcade.Game(arcade.find_course("alphapilot"))
+    flown(game)
+    record, result = game.record("reset"), game.result()
+    with ThreadPoolExecutor(len(stores)) as threads:
+        list(threads.map(lambda store: store.keep(record, result, 1.0), stores))
+    pilots = {logs.read_record(store.files[0]).info["pilot"] for store in stores}
+    assert pilots == set("abcd")
+    assert len(list(tmp_path.glob("*.csv"))) == len(stores)
 
 
 def test_log_is_written_beside_an_invalid_leader_board(tmp_path: Path) -> None:

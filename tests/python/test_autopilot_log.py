@@ -85,10 +85,11 @@ def test_a_new_start_begins_a_new_flight_and_the_longest_counts() -> None:
     assert record.position[-1, 2] > 1.0
 
 
-def test_a_vehicle_that_waits_keeps_ten_seconds() -> None:
-    simulation = simulation_of(250.0)
+@pytest.mark.parametrize("rate", [250.0, 400.0])
+def test_a_vehicle_that_waits_keeps_ten_seconds(rate: float) -> None:
+    simulation = simulation_of(rate)
     recording = Recording(simulation, lambda sample: True)
-    for _ in range(3000):
+    for _ in range(round(15.0 * rate)):
         recording(simulation.sample)
         simulation.step(np.zeros(4))
     record = recording.record()

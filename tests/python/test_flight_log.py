@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -285,6 +286,14 @@ def test_rows_before_the_flight_may_be_removed() -> None:
         recorder.record()
 
 
+def test_a_row_of_another_vehicle_is_refused() -> None:
+    quad, hexacopter = pw.Multicopter("crazyflie"), pw.Multicopter("hexacopter")
+    recorder = logs.FlightRecorder(quad.parameters)
+    with pytest.raises(ValueError, match="expected the state of 4 rotors .* got 6 rotors"):
+        recorder.row(0.0, hexacopter.state, hexacopter.imu)
+    assert len(recorder) == 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -295,6 +304,9 @@ def test_rows_before_the_flight_may_be_removed() -> None:
         ({"duty": np.full((240, 4), 1.1)}, "duty: expected 0 to 1, row 0 has"),
         ({"time": np.zeros(240)}, "time: expected times"),
         ({"mode": ["acro"]}, "mode: expected"),
+        ({"gates": np.full(240, 0.5)}, "gates: expected whole numbers >= 0"),
+        ({"gates": np.full(240, -1)}, "gates: expected whole numbers >= 0"),
+        ({"gates": np.full(240, 1e300)}, "gates: expected whole numbers >= 0"),
         ({"info": {"a b": 1}}, "info: expected keys"),
         ({"info": {"a": float("nan")}}, "info: expected values of JSON"),
         ({"info": {"a": object()}}, "info: expected values of JSON"),
@@ -317,6 +329,18 @@ def test_the_target_is_checked_before_a_flight(record: logs.FlightRecord, tmp_pa
     (tmp_path / "other.csv").write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(ValueError, match=r"other\.csv: expected a flight log .*found columns a, b"):
         logs.read_record(tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_another_format_are_refused(
+    record: logs.FlightRecord, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        later.setattr("propwash.logs._record_files._FORMAT", 2)
+        file = write(tmp_path, record, suffix)
+    message = f"{file}: expected a flight log of format 1, got '2'"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        logs.read_record(file)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

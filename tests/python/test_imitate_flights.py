@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arcade_helpers import EXAMPLES, Pilot, fly
-from propwash import arcade, logs, race
+from propwash import arcade, logs, race, vehicles
 
 for package in ("gymnasium", "torch", "onnx", "onnxruntime"):
     pytest.importorskip(package)
@@ -166,5 +166,29 @@ def test_wrong_folders_are_reported_in_one_line(
     fly(game, Pilot(game))
     with pytest.raises(SystemExit, match=r"one course and vehicle, got eight .*, tower "):
         program.Task.of([game.record(), flights["acro"]])
-    ran = run("--count", "0")
-    assert (ran.returncode, ran.stderr) == (1, "error: --count: expected at least 1\n")
+    for options, message in (
+        (("--count", "0"), "error: --count: expected at least 1"),
+        (("--course", "ate"), "error: no course 'ate'"),
+        (("--out", "none/imitated.onnx"), "error: none/imitated.onnx: expected a file in a folder"),
+    ):
+        ran = run(*options)
+        assert ran.returncode == 1
+        assert ran.stderr.startswith(message)
+        assert ran.stderr.count("\n") == 1
+    (tmp_path / "0.csv").write_text("a\n1\n2\n")
+    ran = run("--flights", str(tmp_path))
+    assert ran.stderr.startswith(f"error: {tmp_path / '0.csv'}: expected a flight log")
+
+
+def test_logs_of_a_vehicle_of_a_file_need_its_file(tmp_path: Path) -> None:
+    own = vehicles.load("blackbird").replace(name="of a file")
+    file = tmp_path / "own.toml"
+    file.write_text(own.to_toml())
+    game = arcade.Game(arcade.find_course(COURSE), file)
+    fly(game, Pilot(game))
+    record = game.record()
+    task = program.Task.of([record], vehicle=str(file))
+    observations, _ = task.examples(record)
+    assert len(observations) > 100
+    with pytest.raises(ValueError, match="no vehicle 'of a file'"):
+        program.Task.of([record]).examples(record)

@@ -64,6 +64,7 @@ class Arcade:
         self._ghosts: tuple[GhostKind, ...] = ()
         self._lineup = Lineup(runner.game)
         self._announced = self._lineup
+        self._continues = False  # whether the clock continues after the selection under way
 
     @property
     def frame_state(self) -> FrameState:
@@ -90,7 +91,9 @@ class Arcade:
 
     def pause(self, paused: bool) -> None:
         """Stops the clock, or continues."""
-        self._runner.pause(paused)
+        with self._lock:
+            self._continues = False
+            self._runner.pause(paused)
 
     def set_scale(self, scale: float) -> None:
         """Sets simulated seconds per second."""
@@ -101,10 +104,12 @@ class Arcade:
         self._view = view
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight, not paused. Raises ValueError for unknown names."""
+        """Starts a new flight, not paused unless `pause` follows. Raises ValueError for names."""
         course = _known("course", message.course, self._choices.courses)
         vehicle = _known("vehicle", message.vehicle, self._choices.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
+        with self._lock:
+            self._continues = True
         selecting = self._workers.submit(self._change, course, vehicle, message.seed)
         selecting.add_done_callback(self._report)
 
@@ -147,15 +152,23 @@ class Arcade:
         try:
             self._runner.select(course, vehicle, seed)
         finally:
-            self._runner.pause(False)
+            with self._lock:
+                if self._continues:
+                    self._runner.pause(False)
 
     def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:
         """Shows each ghost when it is made."""
         for kind in kinds:
-            ghost = self._make_ghost(kind, game)
+            if self._lineup.game is not game:
+                return
+            try:
+                ghost = self._make_ghost(kind, game)
+            except (ImportError, OSError, ValueError) as error:
+                self._notice(error)
+                continue
             if ghost is None:
                 name = f"{game.course.name} with seed {game.seed}"
-                self._send(messages.Notice(f"no ghost {kind!r} on {name}"))
+                self._notice(f"no ghost {kind!r} on {name}")
                 continue
             with self._lock:
                 if self._lineup.game is not game:
@@ -165,7 +178,10 @@ class Arcade:
     def _report(self, done: Future[Any]) -> None:
         error = None if done.cancelled() else done.exception()
         if error is not None:
-            self._send(messages.Notice(f"{error}"[:500]))
+            self._notice(error)
+
+    def _notice(self, text: object) -> None:
+        self._send(messages.Notice(f"{text}"[:500]))
 
     def _course(self) -> messages.CourseMessage:
         lineup, game = self._announced, self._announced.game

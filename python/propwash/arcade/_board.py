@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from propwash import _files
-from propwash.arcade._interface import Mode
+from propwash import _checks, _files
+from propwash.arcade._interface import MODES, Mode
 
 FILE = "board.json"
 """Name of the file in the folder."""
@@ -48,16 +48,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Flight log, a file in the folder."""
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.name) <= _MAX_NAME or not self.name.isprintable():
+        check_name(self.name)
+        _checks.choice("mode", self.mode, MODES)
+        if not (
+            self.gates >= 0
+            and 0.0 <= self.race_time < math.inf
+            and math.isfinite(self.score)
+            and 0.0 < self.scale <= 1.0
+        ):
             raise ValueError(
-                f"name: expected 1 to {_MAX_NAME} printable characters, got {self.name!r:.100}"
+                "entry: expected gates >= 0, a finite time >= 0, a finite score and a scale > 0 "
+                f"and <= 1, got {self.gates}, {self.race_time}, {self.score}, {self.scale}"
             )
-        if self.gates < 0 or not all(map(math.isfinite, (self.race_time, self.score, self.scale))):
-            raise ValueError(
-                "entry: expected gates >= 0 and finite times and scores, got "
-                f"{self.gates}, {self.race_time}, {self.score}, {self.scale}"
-            )
-        if Path(self.log).name != self.log:
+        if Path(self.log).name != self.log or self.log == "..":
             raise ValueError(f"log: expected the name of a file in the folder, got {self.log!r}")
 
     @property
@@ -104,14 +107,23 @@ class Board:
         """Adds a flight. Returns its place from 1, or None for a flight that is not ranked."""
         if not entry.date:
             entry = msgspec.structs.replace(entry, date=datetime.now(UTC).isoformat("T", "seconds"))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(self.folder / f".{FILE}.lock"):
+        with self.locked():
             entries = [*self.entries(), entry]
             data = msgspec.json.encode(_File(_VERSION, entries))
             with _files.written_whole(self._file) as part:
                 part.write_bytes(msgspec.json.format(data, indent=1) + b"\n")
         ranked = self._ranked(entries, entry.course, entry.seed)
         return next((place for place, each in enumerate(ranked, 1) if each is entry), None)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Excludes other threads and programs that lock the folder, which it creates."""
+        import fcntl
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / f".{FILE}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     @staticmethod
     def _ranked(entries: list[Entry], course: str, seed: int) -> list[Entry]:
@@ -129,6 +141,12 @@ class Board:
         )
 
 
+def check_name(name: str) -> None:
+    """Raises ValueError for an invalid name of a pilot."""
+    if not 1 <= len(name) <= _MAX_NAME or not name.isprintable():
+        raise ValueError(f"name: expected 1 to {_MAX_NAME} printable characters, got {name!r:.100}")
+
+
 def default_name() -> str:
     """The user's login, or "pilot"."""
     try:
@@ -136,13 +154,3 @@ def default_name() -> str:
     except (OSError, KeyError, ImportError):
         return "pilot"
     return name[:_MAX_NAME] if name and name.isprintable() else "pilot"
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Excludes other threads and programs that lock the same file."""
-    import fcntl
-
-    with file.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

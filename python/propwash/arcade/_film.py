@@ -46,38 +46,43 @@ def film(
     threads, antialias: of the renderer; None: the threads of the machine. progress: called with the
     completed fraction.
 
-    Raises ValueError, which names the log, if it is not a flight on a course, and ImportError if a
-    package is missing.
+    Raises ValueError, which names the log, if it is not a flight on this course, and ImportError if
+    a package is missing.
     """
-    video.check(out)
     if Path(out).suffix.lower() not in video.SUFFIXES:
         raise ValueError(f"{out}: expected a name that ends in {' or '.join(video.SUFFIXES)}")
+    video.check(out)
     _checks.number("rate", rate, "a number from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
     record = read_record(log)
     shown, seed, flown = _flight(log, record, rate)
     chosen = _courses.find(flown if course is None else course)
-    vehicle = str(record.info.get("vehicle"))
+    if chosen.name != flown:
+        raise ValueError(f"{log}: expected a flight of the course {chosen.name!r}, got {flown!r}")
+    name = str(record.info.get("vehicle"))
+    vehicle = record.load_vehicle(str(log)) or name
     board = Board(Path(log).parent)
-    made = [_ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts]
-    others = [ghost for ghost in made if ghost is not None]
+    made = {kind: _ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts}
+    others = [ghost for ghost in made.values() if ghost is not None]
     scene = chosen.scene(seed)
-    eye = View(scene, size, threads or _checks.available_threads(), antialias)
+    camera = View(scene, size, threads or _checks.available_threads(), antialias)
     names = [gate.name for gate in scene.gates]
-    overlay = Overlay(size, f"{vehicle}, {chosen.name}, seed {seed}", names, others)
+    overlay = Overlay(size, f"{name}, {chosen.name}, seed {seed}", names, others)
 
     def images() -> Iterator[Image]:
         for number, snapshot in enumerate(shown, 1):
             poses = [ghost.at(snapshot.race_time) for ghost in others]
-            rgb = eye.render(snapshot, [pose for pose in poses if pose is not None], view)
-            yield overlay.draw(rgb, snapshot, eye)
+            rgb = camera.render(snapshot, [pose for pose in poses if pose is not None], view)
+            yield overlay.draw(rgb, snapshot, camera)
             if progress is not None:
                 progress(number / len(shown))
-        last = overlay.draw(rgb, snapshot, eye, ended=True)
+        last = overlay.draw(rgb, snapshot, camera, ended=True)
         for _ in range(round(_END * rate)):
             yield last
 
     count = video.write(out, images(), rate)
-    return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second"
+    missing = ", ".join(kind for kind, ghost in made.items() if ghost is None)
+    note = f"; without ghosts: {missing}" if missing else ""
+    return f"video {out}: {count} images of {size[0]}x{size[1]}, {rate:g} a second{note}"
 
 
 def _flight(
@@ -89,14 +94,15 @@ def _flight(
         if not isinstance(course, str):
             raise ValueError(f"course: expected its name, got {course!r:.100}")
         return list(snapshots(record, rate)), _checks.seed(record.info.get("seed")), course
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
 
 
 def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:
     """The snapshots of a flight, `rate` a second, and the last one.
 
-    Raises ValueError for a record without the sticks, the modes or the gates of the arcade.
+    Raises ValueError or TypeError for a record without the sticks, the modes or the gates of the
+    arcade.
     """
     info = record.info
     if record.sticks is None or record.mode is None or not set(record.mode) <= set(MODES):

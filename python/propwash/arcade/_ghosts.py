@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from propwash import race
+from propwash import _checks, race
 from propwash.arcade._courses import Course
 from propwash.arcade._interface import Array
 from propwash.vehicle import VehicleParameters
@@ -24,6 +24,8 @@ GHOSTS: tuple[GhostKind, ...] = get_args(GhostKind)
 
 _AFTER = 0.5
 """s, shown before take-off and after the last gate."""
+_MAX_GAP = 0.1
+"""s, between two rows of a flight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +74,17 @@ def ghost(
 ) -> Ghost | None:
     """The ghost of a kind for a course and seed. vehicle: of the built-in pilot.
 
-    None if the leader board has no flight, and for the policy on another course than AlphaPilot,
-    which it was trained for. Takes up to some seconds. Raises ImportError without a package
-    that it needs, and ValueError for the log of a flight that cannot be read.
+    None if the leader board has no flight with a log, and for the policy on another course than
+    AlphaPilot, which it was trained for. Takes up to some seconds. Raises ImportError without a
+    package that it needs, and OSError or ValueError for the log of a flight that cannot be read.
     """
     if kind == "pilot":
         return of_pilot(course, seed, vehicle)
     if kind == "policy":
         return of_policy(course, seed) if course.name == "alphapilot" else None
-    for entry in board.best(course.name, seed, 1):
-        return of_log(board.folder / entry.log, f"{entry.name}, {entry.race_time:.2f} s")
+    for entry in board.best(course.name, seed):
+        if entry.log:
+            return of_log(board.folder / entry.log, f"{entry.name}, {entry.race_time:.2f} s")
     return None
 
 
@@ -133,20 +136,27 @@ def of_log(file: str | PathLike[str], name: str) -> Ghost:
     record = read_record(file)
     try:
         return of_record(record, name)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from None
 
 
 def of_record(record: FlightRecord, name: str) -> Ghost:
-    """The ghost of a recorded flight. Raises ValueError without the time of its take-off."""
-    take_off = record.info.get("take_off")
-    if isinstance(take_off, bool) or not isinstance(take_off, int | float):
-        raise ValueError(f"take_off: expected the time of the take-off [s], got {take_off!r:.100}")
+    """The ghost of a recorded flight.
+
+    Raises ValueError or TypeError without the time of its take-off, and for rows that are no
+    motion.
+    """
+    take_off = _checks.number(
+        "take_off", record.info.get("take_off"), "the time of the take-off [s]"
+    )
+    gap = np.diff(record.time).max(initial=0.0)
+    if gap > _MAX_GAP:
+        raise ValueError(f"time: expected rows at most {_MAX_GAP} s apart, got {gap:.3g} s")
     return _cut(
         name,
         record.time - take_off,
         record.position,
-        record.attitude,
+        _checks.attitudes("attitude", record.attitude),
         _gate_times(record.info.get("passed", [])),
         is_finished=record.info.get("phase") == "finished",
     )
@@ -155,7 +165,7 @@ def of_record(record: FlightRecord, name: str) -> Ghost:
 def _gate_times(passed: Any) -> list[float]:
     try:
         times = [float(time) for _, time in passed]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         times = [np.nan]
     if not np.isfinite(times).all() or np.any(np.diff(times) < 0.0):
         raise ValueError(

@@ -14,7 +14,8 @@ Array = NDArray[np.float64]
 TIME_LIMIT = 300.0
 """s, of a flight."""
 TAKE_OFF_CLEARANCE = 0.05
-"""m, between the collision sphere and all items, at which the flight begins."""
+"""m, between the collision sphere and all items, and above the start, at which the flight
+begins."""
 
 
 class Rule:
@@ -29,7 +30,7 @@ class Rule:
     def __init__(self, scene: Scene, ground: str, start: Array) -> None:
         self.scene = scene
         self.gates = race.course_gates(scene)
-        self._ground = ground
+        self._ground, self._height = ground, float(start[2])
         self._obstacles = Scene([item for item in scene.items if item.name != ground])
         touched = self._obstacles.collides(start, radius=race.COLLISION_RADIUS)
         if touched.collided:
@@ -96,6 +97,8 @@ class Rule:
         return found
 
     def _is_near(self, position: Array) -> bool:
+        if position[2] < self._height + TAKE_OFF_CLEARANCE:  # on long legs
+            return True
         radius = race.COLLISION_RADIUS + TAKE_OFF_CLEARANCE
         return bool(self.scene.collides(position, radius=radius).collided)
 

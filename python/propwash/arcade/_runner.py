@@ -50,7 +50,7 @@ class Runner:
         self.game = game
         """The game that is flown; `select` replaces it."""
         self.paused = False
-        """Whether time stands still."""
+        """Whether time is stopped."""
         self.scale = MAX_SCALE
         """Simulated seconds per second."""
         self.error: Exception | None = None
@@ -118,7 +118,7 @@ class Runner:
         self._writer.shutdown()
 
     def step(self) -> None:
-        """Carries out the requests and flies one tick, or waits for requests if time stands."""
+        """Carries out the requests and flies one tick, or waits for requests if time is stopped."""
         self._is_idle = self.paused or self.game.has_ended
         self._carry_out()
         if self._ends or self.paused or self.game.has_ended:
@@ -143,7 +143,7 @@ class Runner:
             self.error = error
 
     def _carry_out(self) -> None:
-        """Carries out all requests; without any, waits a while for one if time stands still."""
+        """Carries out all requests; without any, waits a while for one if time is stopped."""
         try:
             request = self._requests.get(timeout=_IDLE if self._is_idle else 0.0)
             while True:

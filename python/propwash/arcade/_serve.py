@@ -75,12 +75,12 @@ def report(line: str) -> None:
 
 
 def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
-    """Serves until Ctrl-C or SIGTERM; writes a flight in the air.
+    """Serves until Ctrl-C, SIGTERM or the end of the terminal; writes a flight in the air.
 
     started: called with the address.
     """
     require_websockets()
-    check_folder(settings.folder)
+    check_folder(settings.folder, "--folder")
     course = _courses.find(settings.course)
     game = Game(course, settings.vehicle, seed=settings.seed, rates=settings.rates)
     courses = {**_courses.courses(), course.name: course}
@@ -120,11 +120,13 @@ class _Session:
         self._error: BaseException | None = None
 
     async def run(self, listening: socket.socket, started: Callable[[str], None]) -> None:
-        """Serves until the process receives SIGINT or SIGTERM, or a thread fails."""
+        """Serves until the process receives a signal to end, or a thread fails."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         site = Site(address_of(listening), secrets.token_urlsafe(16))
         self._server = Server(site, self._pages, self._arcade.greeting, self._images.request)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue  # nohup
             self._loop.add_signal_handler(number, self._ended.set)
         self._runner.start()
         self._images.start()

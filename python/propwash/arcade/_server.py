@@ -43,7 +43,7 @@ def listen(host: str = "127.0.0.1", port: int | None = None) -> socket.socket:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
         address = None
-    if address is None or address.is_unspecified:
+    if address is None or address.is_unspecified or address.is_multicast:
         raise ValueError(
             f"--host {host:.100}: expected the IP address of this machine under which pages reach "
             "it, such as 127.0.0.1"
@@ -92,6 +92,7 @@ class Server:
     @asynccontextmanager
     async def serving(self, listening: socket.socket) -> AsyncIterator[None]:
         """Serves while the context is open."""
+        asyncio.get_running_loop().set_exception_handler(self._loop_error)
         serve = self._websockets.asyncio.server.serve
         async with serve(
             self._connection,
@@ -121,6 +122,14 @@ class Server:
         for page in self.pages.all:
             if page.texts:
                 self._wake[page].set()
+
+    def _loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Counts connections that the system cannot accept; the loop tries again each second."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and "accept" in context["message"]:
+            self.pages.refused.add("connection", error.strerror or "")
+        else:
+            loop.default_exception_handler(context)
 
     def _process_request(self, connection: Any, request: Any) -> Any:
         answer = self._site.answer(request.path, request.headers.get_all)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,56 +13,76 @@ import msgspec
 
 from propwash import _files
 from propwash.arcade import _messages as messages
-from propwash.arcade._board import Board, Entry
+from propwash.arcade._board import Board, Entry, check_name
 from propwash.logs import FlightRecord, write_record
 from propwash.race import Result
 
 SUFFIXES = (".csv", ".mcap")
 
 
+@dataclass(eq=False)
+class _Flight:
+    """A flight, and where it is kept."""
+
+    record: FlightRecord
+    result: Result
+    name: str
+    """Of the log, without suffix."""
+    file: Path | None = None
+    place: int | None = None
+    """On the leader board."""
+
+
 class FlightStore:
     """Writes the log of each flight, and adds it to the leader board.
 
-    A log that cannot be written remains in memory and is written with the next one, or by
+    A flight whose log cannot be written remains in memory and is written with the next one, or by
     `write_waiting`. folder: created at the first flight. pilot: name. suffix: of the logs. send:
-    called with each message for the pages. Any thread may call the methods.
+    called with each message for the pages. Any thread may call the methods, and several programs
+    may use a folder. Raises ValueError for an invalid name.
     """
 
     def __init__(
         self, folder: Path, pilot: str, suffix: str, send: Callable[[messages.ToPage], None]
     ) -> None:
+        check_name(pilot)
         self.board = Board(folder)
         self.files: list[Path] = []
         """Logs written."""
-        self._folder, self._pilot, self._suffix, self._send = folder, pilot, suffix, send
-        self._waiting: dict[Path, FlightRecord] = {}
+        self._pilot, self._suffix, self._send = pilot, suffix, send
+        self._waiting: deque[_Flight] = deque()
         self._lock = threading.Lock()
 
     def keep(self, record: FlightRecord, result: Result, scale: float) -> None:
         """Keeps a flight, as `Runner` passes it on. Raises OSError or ValueError for files."""
         now = datetime.now(UTC)
+        course, seed = record.info["course"], record.info["seed"]
         added = {"pilot": self._pilot, "scale": scale, "date": now.isoformat("T", "seconds")}
         record = replace(record, info={**record.info, **added})
+        flight = _Flight(record, result, f"{course}-{seed}-{now:%Y%m%d-%H%M%S}")
         with self._lock:
-            file = self._free(f"{record.info['course']}-{record.info['seed']}-{now:%Y%m%d-%H%M%S}")
-            self._waiting[file] = record
-        place = None
+            self._waiting.append(flight)
         try:
             self.write_waiting()
-            place = self.board.add(self._entry(record, result, file))
         finally:
-            self._send(_message(record, result, place, file if file in self.files else None))
-            self.send_board(record.info["course"], record.info["seed"])
+            self._send(_message(flight))
+            self._send(self.newest_board(course, seed))
 
     def write_waiting(self) -> None:
-        """Writes the logs in memory. Raises OSError; those not written remain."""
+        """Writes and ranks the flights in memory.
+
+        Raises OSError for a log, those not written remain; and ValueError for the leader board.
+        """
         with self._lock:
             while self._waiting:
-                file, record = next(iter(self._waiting.items()))
-                self._folder.mkdir(parents=True, exist_ok=True)
-                write_record(file, record)
+                flight = self._waiting[0]
+                with self.board.locked():  # another program may choose the same name
+                    file = self._free(flight.name)
+                    write_record(file, flight.record)
+                flight.file = file
                 self.files.append(file)
-                del self._waiting[file]
+                self._waiting.popleft()
+                flight.place = self.board.add(self._entry(flight, file))
 
     def newest_board(self, course: str, seed: int) -> messages.BoardMessage:
         """The leader board; empty, with a notice, if its file cannot be read."""
@@ -72,22 +93,18 @@ class FlightStore:
             best = []
         return messages.BoardMessage(course, seed, [msgspec.to_builtins(each) for each in best])
 
-    def send_board(self, course: str, seed: int) -> None:
-        """Sends the leader board to the pages."""
-        self._send(self.newest_board(course, seed))
-
     def _free(self, stem: str) -> Path:
-        """A file that does not exist and does not wait."""
+        """A file that does not exist."""
         number = 1
         while True:
             name = stem if number == 1 else f"{stem}-{number}"
-            file = self._folder / f"{name}{self._suffix}"
-            if file not in self._waiting and not _files.exists(file):
+            file = self.board.folder / f"{name}{self._suffix}"
+            if not _files.exists(file):
                 return file
             number += 1
 
-    def _entry(self, record: FlightRecord, result: Result, file: Path) -> Entry:
-        info, mode = record.info, record.mode
+    def _entry(self, flight: _Flight, file: Path) -> Entry:
+        result, info, mode = flight.result, flight.record.info, flight.record.mode
         assert mode is not None  # a game records it
         return Entry(
             name=self._pilot,
@@ -109,15 +126,13 @@ def _last(result: Result) -> float:
     return float(result.passages[-1].time) if result.passages else 0.0
 
 
-def _message(
-    record: FlightRecord, result: Result, place: int | None, file: Path | None
-) -> messages.FlightMessage:
+def _message(flight: _Flight) -> messages.FlightMessage:
     return messages.FlightMessage(
-        result=record.info["phase"],
-        gates=len(result.passages),
-        race_time=_last(result),
-        score=float(result.score),
-        ranked=place is not None,
-        place=place,
-        log=None if file is None else str(file),
+        result=flight.record.info["phase"],
+        gates=len(flight.result.passages),
+        race_time=_last(flight.result),
+        score=float(flight.result.score),
+        ranked=flight.place is not None,
+        place=flight.place,
+        log=None if flight.file is None else str(flight.file),
     )

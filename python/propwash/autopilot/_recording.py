@@ -56,11 +56,12 @@ class Recording:
         self._last = sample
         self._recorder.stepped(simulation.uav.rotor_command)
         self._samples += 1
-        if self._samples < math.ceil(1.0 / (_RATE * simulation.period) - 1e-9):
+        samples = math.ceil(1.0 / (_RATE * simulation.period) - 1e-9)
+        if self._samples < samples:
             return
         self._samples = 0
         voltage = simulation.uav.battery_voltage
         self._recorder.row(sample.time, sample, sample, voltage=voltage)
         self._has_flown = self._has_flown or not simulation.on_ground
         if not self._has_flown:
-            self._recorder.keep_last(round(_AT_REST * _RATE))
+            self._recorder.keep_last(round(_AT_REST / (samples * simulation.period)))

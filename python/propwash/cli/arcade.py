@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from propwash._checks import available_threads
-from propwash._files import check_file
+from propwash._files import check_file, check_folder
 from propwash.cli._shared import add_vehicle, check_range, progress
 
 _MAX_THREADS = 4
@@ -63,6 +63,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, open no browser"
     )
+    _add_film(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_film(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("film")
     group.add_argument(
         "--film", type=Path, metavar="LOG", help="make a video of a flight log, and serve no page"
@@ -83,7 +88,6 @@ def add_parser(commands: Any) -> None:
         choices=("best", "pilot", "policy"),
         help="show the best flight of the folder of the log, the built-in pilot or the policy, too",
     )
-    parser.set_defaults(run=run)
 
 
 def _port(text: str) -> int:
@@ -124,6 +128,7 @@ def run(options: argparse.Namespace) -> None:
         options.threads = min(available_threads(), _MAX_THREADS)
     if options.film is not None:
         return _film(options)
+    check_folder(options.folder, "--folder")
     serve(
         Settings(
             course=options.course or "alphapilot",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from propwash import _checks, _core, _rotation
 from propwash._checks import shown
+from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -118,6 +119,8 @@ class FlightRecord:
             row = int(np.argwhere((self.duty < 0.0) | (self.duty > 1.0))[0, 0])
             raise ValueError(f"duty: expected 0 to 1, row {row} has {self.duty[row]}")
         if self.gates is not None:
+            if not np.all((self.gates >= 0) & (self.gates < 2**53) & (self.gates % 1 == 0)):
+                raise ValueError(f"gates: expected whole numbers >= 0, got {shown(self.gates)}")
             object.__setattr__(self, "gates", self.gates.astype(np.int64))
         object.__setattr__(self, "info", _json_values(self.info))
 
@@ -137,6 +140,14 @@ class FlightRecord:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def load_vehicle(self, file: str = "flight") -> VehicleParameters | None:
+        """The vehicle that flew, of `parameters` in `info`; None without them.
+
+        file: name for messages. Raises ParameterError for an invalid vehicle.
+        """
+        text = self.info.get("parameters")
+        return vehicles.from_toml(text, f"{file}, parameters") if isinstance(text, str) else None
 
     @property
     def rotors(self) -> int:
@@ -262,7 +273,7 @@ class FlightRecorder:
 
         time: s. voltage: V. sticks: roll, pitch, yaw, throttle. command: a RateThrust,
         AttitudeThrust or VelocityCommand; others are not recorded. Sticks and gates of all rows or
-        of none.
+        of none. Raises ValueError for the state of another vehicle.
         """
         values = (
             (time,),
@@ -279,7 +290,13 @@ class FlightRecorder:
             *_command_parts(command),
             (np.nan if gates is None else gates,),
         )
-        self._table.frombytes(np.concatenate(values, dtype=np.float64).tobytes())
+        row = np.concatenate(values, dtype=np.float64)
+        if len(row) != self._width:
+            raise ValueError(
+                f"row: expected the state of {self._rotors} rotors and four sticks, got "
+                f"{len(state.rotor_speeds)} rotors and sticks {sticks}"
+            )
+        self._table.frombytes(row.tobytes())
         self._modes.append(mode)
         self._speeds, self._steps = np.zeros(self._rotors), 0
 

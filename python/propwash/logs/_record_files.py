@@ -21,7 +21,6 @@ from propwash.logs._columns import Columns, assembled, check_length, existing
 from propwash.logs._csv_table import COMMENT, CsvTable
 from propwash.logs._flights import Flight
 from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, FlightRecord
-from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 
@@ -112,10 +111,8 @@ def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) 
     parts = {name: getattr(record, name) for name in names}
     if record.voltage is not None:
         parts["voltage"] = record.voltage[:, np.newaxis]
-    text = record.info.get("parameters")
-    vehicle = vehicles.from_toml(text, f"{path}, parameters") if isinstance(text, str) else None
     flight = assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty})
-    return replace(flight, vehicle=vehicle).cut(*piece)
+    return replace(flight, vehicle=record.load_vehicle(str(path))).cut(*piece)
 
 
 def _require_mcap() -> None:
@@ -272,21 +269,20 @@ def _read_mcap(path: Path) -> FlightRecord:
     from mcap.reader import make_reader
 
     messages: dict[str, list[dict[str, Any]]] = {}
-    info: dict[str, Any] = {}
     try:
         with path.open("rb") as stream:
             reader = make_reader(stream)
             metadata = [one for one in reader.iter_metadata() if one.name == MCAP_PROFILE]
             for _, channel, message in reader.iter_messages():
                 messages.setdefault(channel.topic, []).append(json.loads(message.data))
-        for one in metadata:
-            texts = dict(one.metadata)
-            _check_format(path, texts.pop("format", "none"))
-            info |= {key: json.loads(text) for key, text in texts.items()}
+        texts = {key: text for one in metadata for key, text in one.metadata.items()}
+        number = texts.pop("format", "none")
+        info = {key: json.loads(text) for key, text in texts.items()}
     except Exception as error:  # mcap and decompressors raise many types
         raise ValueError(
             f"{path}: expected a flight log of propwash.logs.write_record: {error!s:.300}"
         ) from None
+    _check_format(path, number)
     return _made(path, _parts_of(path, messages), info)
 
 

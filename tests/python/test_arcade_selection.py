@@ -1,0 +1,113 @@
+"""Selections of the pilot: what is paused, and which ghosts are made."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from propwash.arcade import Game, Runner, Sticks
+from propwash.arcade import _messages as messages
+from propwash.arcade._arcade import Arcade, Choices
+from propwash.arcade._courses import courses
+from propwash.arcade._ghosts import Ghost, GhostKind
+
+VEHICLE = "flightgoggles"
+
+
+class SlowRunner(Runner):
+    """A runner whose new games wait until `may_select` is set."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(game, sleep=lambda seconds: None)
+        self.may_select = threading.Event()
+
+    def select(self, *settings: Any) -> Game:
+        """Waits."""
+        assert self.may_select.wait(20.0)
+        return super().select(*settings)
+
+
+class Parts:
+    """An arcade with a slow runner, and the ghosts that it asked for."""
+
+    def __init__(self) -> None:
+        game = Game(courses()["eight"])
+        self.runner = SlowRunner(game)
+        self.ghosts: list[tuple[str, int]] = []
+        self.arcade = Arcade(
+            self.runner,
+            Choices.of(courses(), game, VEHICLE),
+            size=(64, 36),
+            board=lambda course, seed: messages.BoardMessage(course, seed, []),
+            make_ghost=self.make_ghost,
+            send=lambda message: None,
+        )
+
+    def make_ghost(self, kind: GhostKind, game: Game) -> Ghost | None:
+        """Records; another course is selected while the first ghost is made."""
+        self.ghosts.append((kind, game.seed))
+        if game.seed == 1:
+            self.runner.game = game.of(courses()["tower"], VEHICLE, 2)
+            assert self.arcade.frame_state.lineup.game is self.runner.game
+        return None
+
+    def select(self, seed: int, *ghosts: GhostKind) -> None:
+        """Selects the same course with another seed."""
+        self.arcade.select(messages.Select("eight", VEHICLE, seed, ghosts))
+
+    def replaced(self) -> None:
+        """Steps until the game is the selected one."""
+        self.runner.may_select.set()
+        end = time.monotonic() + 20.0
+        while self.runner.game.seed != 1:
+            assert time.monotonic() < end
+            self.runner.step()
+
+    def close(self) -> None:
+        """Waits for the selection, and carries out what it requested."""
+        self.runner.may_select.set()
+        self.arcade.close()
+        self.runner.step()
+
+
+@pytest.fixture(name="parts")
+def parts_() -> Iterator[Parts]:
+    parts = Parts()
+    yield parts
+    parts.close()
+    parts.runner.stop()
+
+
+def test_selection_continues_a_paused_clock(parts: Parts) -> None:
+    parts.arcade.pause(True)
+    parts.select(1)
+    parts.runner.step()
+    assert parts.runner.paused
+    parts.replaced()
+    parts.close()
+    assert not parts.runner.paused
+
+
+def test_pause_during_a_selection_holds(parts: Parts) -> None:
+    """As of a pilot who is lost: the vehicle must not take off alone."""
+    parts.arcade.set_input(Sticks(throttle=1.0), "assisted", 0)
+    parts.select(1)
+    parts.arcade.pause(True)
+    parts.replaced()
+    parts.close()
+    assert parts.runner.paused
+    assert parts.runner.snapshot.time == 0.0
+
+
+def test_ghosts_of_a_replaced_game_are_not_made(parts: Parts) -> None:
+    parts.select(1, "pilot", "policy")
+    parts.replaced()
+    parts.arcade.poll()
+    end = time.monotonic() + 20.0
+    while not parts.ghosts and time.monotonic() < end:
+        time.sleep(0.01)
+    parts.arcade.close()
+    assert parts.ghosts == [("pilot", 1)]
