@@ -90,12 +90,18 @@ class ArcadePage:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("websocket", lambda socket: self.requests.append(socket.url))
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", self._console)
         self.page.goto(url)
         self.wait("window.arcade?.frames > 1 && arcade.status && arcade.course")
         if self.get("arcade.status.role") == "pilot":  # whatever the test before has left
             self.clock(1.0)
             self.get("document.getElementById('reset').click()")
             self.wait("arcade.hud.phase === 'ready'")
+
+    def _console(self, message: Any) -> None:
+        """Records errors: a violation of the page's security policy is one."""
+        if message.type == "error":
+            self.errors.append(message.text)
 
     def get(self, expression: str) -> Any:
         """The value of an expression in the page."""

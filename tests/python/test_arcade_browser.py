@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +14,12 @@ from arcade_browser_helpers import (
     RunningArcade,
     calibrate,
     load_course,
-    offline_chromium,
-    require_chromium,
     take_off,
 )
 from propwash import logs
 
+pytest_plugins = "arcade_browser_fixtures"
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with offline_chromium(require_chromium()) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def arcade(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArcade]:
-    running = RunningArcade(tmp_path_factory.mktemp("arcade") / "flights", "--course", "eight")
-    yield running
-    assert re.fullmatch(r"propwash arcade: \d+ flight logs? written in \S+\n", running.stop())
-
-
-@pytest.fixture
-def context(browser: Any) -> Iterator[Any]:
-    opened = browser.new_context(viewport={"width": 1280, "height": 720})
-    yield opened
-    opened.close()
 
 
 def test_the_page_needs_no_network(arcade: RunningArcade, context: Any) -> None:
@@ -55,7 +32,9 @@ def test_the_page_needs_no_network(arcade: RunningArcade, context: Any) -> None:
     assert page.get("document.getElementById('flight-title').textContent").endswith("seed 0")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (390, 780), (800, 400)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1280, 720), (1920, 1080), (390, 780), (800, 400), (320, 600)]
+)
 def test_the_page_fits_the_screen(
     arcade: RunningArcade, context: Any, width: int, height: int
 ) -> None:
@@ -69,6 +48,7 @@ def test_the_page_fits_the_screen(
     assert max(image["width"] / width, image["height"] / height) > 0.8
     buttons = "[...document.querySelectorAll('button')].filter(b => b.checkVisibility())"
     assert page.get(f"{buttons}.every(b => b.textContent.trim())")
+    assert page.get(f"{buttons}.every(b => b.getBoundingClientRect().right <= {width})")
 
 
 def test_keys_fly_through_a_gate_and_the_log_has_the_flight(
@@ -130,8 +110,8 @@ def test_latency_from_key_to_image(
         page.wait(f"arcade.latency.values.length > {count}")
         page.page.keyboard.up(key)
         page.wait(f"arcade.latency.values.length > {count + 1}")
-    values = np.array(page.get("arcade.latency.values"))
-    rate, median = page.get("[arcade.rate, arcade.latency.median]")
+    read = "[arcade.latency.values, arcade.rate, arcade.latency.median]"
+    values, rate, median = map(np.array, page.get(read))
     assert median == pytest.approx(np.median(values))
     assert len(values) >= 24
     assert np.all(values > 0.0)
@@ -279,7 +259,7 @@ def test_a_stick_is_linear_outside_of_its_deadband(arcade: RunningArcade, contex
 RAMP = """async ([mode, presses, steps]) => {
   const { KeyboardSticks } = await import(new URL("sticks.js", location.href));
   const keyboard = new KeyboardSticks();
-  keyboard.centre(mode, false);
+  keyboard.start(mode);
   const rows = [];
   for (const [codes, seconds] of presses) {
     keyboard.pressed = new Set(codes);

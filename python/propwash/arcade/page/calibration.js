@@ -101,7 +101,7 @@ export class Calibration {
     for (const name of ORDER) {
       const { min, centre, max } = this.channels[name];
       const oneSided = name === "throttle" && max - min > 2 * FULL;
-      if (!oneSided && (centre - min < FULL || max - centre < FULL)) {
+      if (!oneSided && !(centre - min >= FULL && max - centre >= FULL)) {
         return `${name} moved to one side only. Calibrate again and move the sticks along all edges.`;
       }
     }
@@ -113,10 +113,10 @@ export class Calibration {
   }
 }
 
-function bar(name, value) {
+function bar(name) {
   const row = element("label", name);
   const meter = document.createElement("meter");
-  Object.assign(meter, { min: -1, max: 1, value });
+  Object.assign(meter, { min: -1, max: 1 });
   row.append(meter);
   return row;
 }
@@ -126,10 +126,10 @@ function drawBars(holder, values) {
   const names = Object.keys(values).join();
   if (holder.dataset.names !== names) {
     holder.dataset.names = names;
-    holder.replaceChildren(...Object.entries(values).map(([name, value]) => bar(name, value)));
+    holder.replaceChildren(...Object.keys(values).map(bar));
   }
   const meters = holder.querySelectorAll("meter");
-  Object.values(values).forEach((value, index) => { meters[index].value = value; });
+  Object.values(values).forEach((value, index) => { meters[index].value = value || 0; }); // NaN raises
 }
 
 /** The dialog; `changed()` is called after a mapping has been saved or removed. */
@@ -144,7 +144,8 @@ export class CalibrationDialog {
     $("calibration-skip").addEventListener("click", () => this.next());
     $("calibration-forget").addEventListener("click", () => this.forget());
     $("deadband").addEventListener("input", () => this.setDeadband());
-    this.dialog.addEventListener("close", () => { this.calibration = null; });
+    $("calibration-device").addEventListener("change", () => this.cancel());
+    this.dialog.addEventListener("close", () => this.cancel());
   }
 
   get open() {
@@ -152,14 +153,34 @@ export class CalibrationDialog {
   }
 
   get pad() {
-    return Gamepads.connected()[0] ?? null;
+    const index = $("calibration-device").value;
+    return Gamepads.connected().find((pad) => String(pad.index) === index) ?? null;
   }
 
   show() {
-    this.result = "";
     this.dialog.showModal();
-    $("deadband").value = (this.pad && mappingOf(this.pad)?.deadband) ?? DEADBAND;
+    this.cancel();
     this.update();
+  }
+
+  /** Ends a calibration without a result; another device may have been selected. */
+  cancel() {
+    this.calibration = null;
+    this.result = "";
+    $("deadband").value = (this.pad && mappingOf(this.pad)?.deadband) ?? DEADBAND;
+  }
+
+  /** Lists the connected devices; when they change, a calibration is cancelled. */
+  list() {
+    const pads = Gamepads.connected();
+    const select = $("calibration-device");
+    const names = JSON.stringify(pads.map((pad) => [pad.index, pad.id, pad.axes.length]));
+    if (select.dataset.names === names) return;
+    const selected = select.value;
+    select.dataset.names = names;
+    select.replaceChildren(...pads.map((pad) => new Option(pad.id, pad.index)));
+    if (pads.some((pad) => String(pad.index) === selected)) select.value = selected;
+    this.cancel();
   }
 
   start() {
@@ -203,22 +224,17 @@ export class CalibrationDialog {
 
   /** Follows the device; called once for each frame of the screen while the dialog is open. */
   update() {
-    const pad = this.pad;
+    this.list();
+    const { pad } = this;
     setText($("deadband-value"), Number($("deadband").value).toFixed(2));
-    for (const id of ["calibration-start", "calibration-forget"]) $(id).disabled = !pad;
-    if (!pad) {
-      setText($("calibration-device"), "No device. Connect one and press a button of it.");
-      this.calibration = null;
-    } else {
-      setText($("calibration-device"), pad.id);
-      if (this.calibration?.feed(pad.axes, pad.buttons)) this.finish();
-    }
+    for (const id of ["device", "start", "forget"]) $(`calibration-${id}`).disabled = !pad;
+    if (pad && this.calibration?.feed(pad.axes, pad.buttons)) this.finish();
     const mapping = pad && mappingOf(pad);
-    const idle = !pad ? "" : mapping ? "Ready to fly." : "This device needs a calibration.";
-    setText($("calibration-text"), this.calibration?.text || this.result || idle);
+    const idle = mapping ? "Ready to fly." : "This device needs a calibration.";
+    const none = pad ? "" : "No device. Connect one and press a button of it.";
+    setText($("calibration-text"), none || this.calibration?.text || this.result || idle);
     $("calibration-next").hidden = !this.calibration?.waitsForNext;
     $("calibration-skip").hidden = this.calibration?.step !== "mode";
-    setText($("calibration-next"), "Next");
     const axes = [...(pad?.axes ?? [])].map((value, index) => [`${index}`, value]);
     drawBars($("calibration-axes"), Object.fromEntries(axes));
     const sticks = mapping ? toSticks(mapping, pad.axes) : {};

@@ -57,15 +57,16 @@ export class Connection {
   async show() {
     this.decoding = true;
     while (this.waiting) {
-      const { hud, jpeg } = this.waiting;
+      const { socket, waiting: { hud, jpeg } } = this;
       this.waiting = null;
       try {
         const bitmap = await createImageBitmap(jpeg);
         this.handlers.image(hud, bitmap);
         bitmap.close();
-      } finally {
-        this.send("shown", { frame: hud.frame });
+      } catch (error) {
+        reportError(error); // the next images are shown all the same
       }
+      if (socket === this.socket) this.send("shown", { frame: hud.frame });
     }
     this.decoding = false;
   }

@@ -68,7 +68,11 @@ export function save(id, mapping) {
 }
 
 export function forget(id) {
-  localStorage.removeItem(STORE + id);
+  try {
+    localStorage.removeItem(STORE + id);
+  } catch {
+    // the browser keeps nothing
+  }
 }
 
 /** The mapping of a gamepad: kept, or standard; null: it needs a calibration. */
@@ -98,7 +102,7 @@ export function toSticks(mapping, axes) {
   const sticks = {};
   for (const name of CHANNELS) {
     const item = mapping.channels[name];
-    const value = axes[item.axis] ?? item.centre;
+    const value = finite(axes[item.axis]) ? axes[item.axis] : item.centre;
     const read = name === "throttle" ? throttle : deflection;
     sticks[name] = read(item, value, mapping.deadband);
   }
@@ -113,17 +117,16 @@ function switchPosition(mapping, pad) {
   return value < -1 / 3 ? 0 : value > 1 / 3 ? 2 : 1;
 }
 
-/** Follows the first connected gamepad. */
+/** Follows the connected gamepads: of those with a mapping, the one that moved last is in use. */
 export class Gamepads {
   constructor(actions) {
     this.actions = actions; // mode(index or null for the next), reset, pause, camera
-    this.axes = null; // as read last
-    this.rest = null; // when another device was used last
+    this.mappings = new Map(); // by id; null: the device needs a calibration
+    this.rests = new Map(); // by index: axes when another device was used last
+    this.index = null; // of the gamepad in use
     this.buttons = [];
-    this.position = null;
-    this.uncalibrated = null; // id of a device that needs a calibration
-    this.mapping = null;
-    this.id = null;
+    this.position = null; // of the mode's switch
+    this.uncalibrated = null; // id of a device that needs a calibration, if no other is connected
   }
 
   /** The connected gamepads; none where the browser offers them to secure addresses only. */
@@ -131,56 +134,73 @@ export class Gamepads {
     return [...(navigator.getGamepads?.() ?? [])].filter((pad) => pad && pad.connected !== false);
   }
 
-  /** Reads the mapping again after a calibration. */
+  /** Reads the mappings again after a calibration. */
   reload() {
-    this.id = null;
+    this.mappings.clear();
+    this.index = null;
   }
 
-  /** Another device is used: this one again when an axis of it moves. */
+  /** Another device is used: a gamepad again when an axis of it moves. */
   yield() {
-    this.rest = this.axes;
+    this.rests.clear();
   }
 
-  /** { sticks, moved } or null without a mapped gamepad. */
-  read() {
-    const pads = Gamepads.connected();
-    const pad = pads.find((each) => mappingOf(each)) ?? pads[0];
-    if (!pad) {
-      this.id = this.uncalibrated = this.mapping = null;
+  mapping(pad) {
+    if (!this.mappings.has(pad.id)) this.mappings.set(pad.id, mappingOf(pad));
+    return this.mappings.get(pad.id);
+  }
+
+  /**
+   * { sticks, moved } of the gamepad in use; null without one, and once when it is disconnected.
+   * acts: whether its buttons and switch act.
+   */
+  read(acts) {
+    const all = Gamepads.connected();
+    const pads = all.filter((pad) => this.mapping(pad));
+    this.uncalibrated = pads.length ? null : all[0]?.id ?? null;
+    const before = pads.find((pad) => pad.index === this.index);
+    if (this.index !== null && !before) {
+      this.index = null;
+      this.rests.clear();
       return null;
     }
-    if (pad.id !== this.id) {
-      this.id = pad.id;
-      this.mapping = mappingOf(pad);
-      this.uncalibrated = this.mapping ? null : pad.id;
-      this.rest = null;
-      this.position = this.mapping && switchPosition(this.mapping, pad);
-      this.buttons = pad.buttons.map((button) => button.pressed);
-    }
-    if (!this.mapping) return null;
-    this.act(pad);
-    this.axes = [...pad.axes];
-    this.rest ??= this.axes;
-    const used = Object.values(this.mapping.channels).map((item) => item.axis);
-    const moved = used.some((axis) => Math.abs(pad.axes[axis] - this.rest[axis]) > MOVED);
-    return { sticks: toSticks(this.mapping, pad.axes), moved };
+    const moved = pads.filter((pad) => this.hasMoved(pad));
+    const pad = moved.find((each) => each !== before) ?? before ?? pads[0];
+    if (!pad) return null;
+    if (pad !== before) this.use(pad, before);
+    this.act(pad, acts);
+    return { sticks: toSticks(this.mapping(pad), pad.axes), moved: moved.includes(pad) };
   }
 
-  act(pad) {
+  hasMoved(pad) {
+    if (!this.rests.has(pad.index)) this.rests.set(pad.index, [...pad.axes]);
+    const rest = this.rests.get(pad.index);
+    const used = Object.values(this.mapping(pad).channels).map((item) => item.axis);
+    return used.some((axis) => Math.abs(pad.axes[axis] - rest[axis]) > MOVED);
+  }
+
+  use(pad, before) {
+    if (before) this.rests.set(before.index, [...before.axes]);
+    this.index = pad.index;
+    this.position = switchPosition(this.mapping(pad), pad);
+    this.buttons = pad.buttons.map((button) => button.pressed);
+  }
+
+  act(pad, acts) {
+    const mapping = this.mapping(pad);
     const pressed = pad.buttons.map((button) => button.pressed);
     const now = (index) => pressed[index] && !this.buttons[index];
-    if (pad.mapping === "standard") {
-      if (now(0) && !this.mapping.mode) this.actions.mode(null);
+    if (acts && pad.mapping === "standard") {
+      if (now(0) && !mapping.mode) this.actions.mode(null);
       if (now(3)) this.actions.camera();
       if (now(8)) this.actions.reset();
       if (now(9)) this.actions.pause();
     }
-    const position = switchPosition(this.mapping, pad);
-    if (position !== this.position) {
-      if (typeof position === "number") this.actions.mode(position);
-      else if (position) this.actions.mode(null);
-      this.position = position;
-    }
     this.buttons = pressed;
+    const position = switchPosition(mapping, pad);
+    if (!acts || position === this.position) return;
+    if (typeof position === "number") this.actions.mode(position);
+    else if (position) this.actions.mode(null);
+    this.position = position;
   }
 }

@@ -39,8 +39,7 @@ function fill(list, rows, tag, cells) {
 }
 
 function drawTarget(hud, width, height) {
-  const outline = hud.outline ?? [];
-  $("outline").setAttribute("points", outline.map((point) => point.join()).join(" "));
+  $("outline").setAttribute("points", hud.outline.map((point) => point.join()).join(" "));
   const [arrow, dot] = [$("arrow"), $("dot")];
   arrow.setAttribute("visibility", "hidden");
   dot.setAttribute("visibility", "hidden");
@@ -73,7 +72,7 @@ export function drawHud(hud, size) {
   setText($("mode"), hud.mode);
   $("scale").hidden = hud.scale === 1;
   setText($("scale"), `${hud.scale}×`);
-  const late = (hud.ghosts ?? []).filter(([, seconds]) => seconds !== null);
+  const late = hud.ghosts.filter(([, seconds]) => seconds !== null);
   fill($("ghost-times"), late, "div", ([name, seconds]) => [
     element("span", name),
     element("b", signed(seconds), seconds > 0 ? "slower" : "faster"),

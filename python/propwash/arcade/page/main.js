@@ -86,6 +86,8 @@ const received = {
     else if (message.log) notice(`Log: ${message.log}`);
   },
   board(message) {
+    const { name, seed } = arcade.course ?? {};
+    if (message.course !== name || message.seed !== seed) return; // of the flight before a selection
     arcade.board = message;
     menu.board(message, arcade.lastLog);
   },
@@ -94,24 +96,23 @@ const received = {
   },
 };
 
-/** Sends a command of the pilot. */
+/** Sends a command of the pilot. Returns whether it was sent. */
 function command(type, fields) {
-  if (isPilot()) connection.send(type, fields);
-  else notice("You are watching.");
+  if (!isPilot()) notice("You are watching.");
+  return isPilot() && connection.send(type, fields);
 }
 
 const actions = {
   select(settings) {
-    command("select", settings);
-    restart();
+    if (command("select", settings)) restart();
   },
   mode(name) {
     const modes = arcade.hello?.modes ?? [];
     const index = typeof name === "number" ? name : modes.indexOf(name ?? "");
     const next = name === null ? (modes.indexOf(arcade.mode) + 1) % modes.length : index;
     if (!modes[next] || modes[next] === arcade.mode) return;
+    keyboard.change(arcade.mode, modes[next], isFlying());
     arcade.mode = modes[next];
-    keyboard.centre(arcade.mode, isFlying());
     move(performance.now());
     showState();
   },
@@ -125,8 +126,7 @@ const actions = {
     command("clock", { scale: scale ?? SCALES[(current + 1) % SCALES.length] });
   },
   reset() {
-    command("reset");
-    restart();
+    if (command("reset")) restart();
   },
   pause(paused) {
     command("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
@@ -139,7 +139,7 @@ const calibration = new CalibrationDialog(() => gamepads.reload());
 
 function restart() {
   arcade.flight = null;
-  keyboard.centre(arcade.mode, false);
+  keyboard.start(arcade.mode);
   latency.clear();
 }
 
@@ -178,15 +178,17 @@ let lastTick = performance.now();
 
 /** Once for each frame of the screen: reads the devices. */
 function tick(now) {
+  requestAnimationFrame(tick); // first: an error must not end the input
   const dt = Math.min(0.1, Math.max(0, (now - lastTick) / 1000));
   lastTick = now;
   keyboard.update(dt, arcade.mode);
-  const pad = gamepads.read();
+  const inDialog = hasDialog();
+  const pad = gamepads.read(!inDialog);
   if (!pad && arcade.source === "gamepad") {
     notice("The gamepad was disconnected.");
     if (isFlying()) actions.pause(true);
   }
-  if (!pad || keyboard.active) {
+  if (!pad || keyboard.active || inDialog) {
     useKeyboard();
   } else if (pad.moved) {
     arcade.source = "gamepad";
@@ -197,7 +199,6 @@ function tick(now) {
   if (calibration.open) calibration.update();
   if (gamepads.uncalibrated !== warned) warnUncalibrated();
   send(now);
-  requestAnimationFrame(tick);
 }
 
 let warned = null;
@@ -248,7 +249,10 @@ function ended() {
 function message() {
   const { connected, hello, hud, status } = arcade;
   if (!connected) {
-    const text = hello ? "A flight is paused, and its log is kept. Trying again …" : "";
+    const text = hello
+      ? "A flight is paused, and its log is kept. Trying again … If the command has ended, start it again " +
+        "and open its new address."
+      : "";
     return { kind: "lost", title: hello ? "Connection lost" : "Connecting …", text };
   }
   if (!hello || !status || !hud) return null;
@@ -273,7 +277,6 @@ function showState() {
   $("banner").hidden = !watches;
   setText($("banner-text"), status?.has_pilot ? "You are watching." : "The pilot has left.");
   $("take-over").hidden = status?.has_pilot ?? true;
-  setText($("source"), arcade.source);
   if (!status) return;
   menu.state({ ...status, mode: isPilot() ? arcade.mode : arcade.hud?.mode, pilot: isPilot() });
 }
@@ -291,12 +294,14 @@ const KEYS = {
   KeyH: () => openDialog($("help")),
 };
 
+const hasDialog = () => document.querySelector("dialog[open]") !== null;
+
 /** Keys in a field or a dialog belong to it. */
 function isTyping(event) {
   const tag = event.target.tagName;
   const presses = event.code === "Space" || event.code === "Enter" || event.code === "Tab";
   return (
-    document.querySelector("dialog[open]") !== null ||
+    hasDialog() ||
     event.ctrlKey || event.altKey || event.metaKey ||
     tag === "INPUT" || tag === "SELECT" || (tag === "BUTTON" && presses)
   );
@@ -311,14 +316,13 @@ function openDialog(dialog) {
 
 /** The hands have left the keys: centres the sticks; a throttle without a spring stays. */
 function centre() {
-  const { throttle } = keyboard.sticks;
   keyboard.releaseAll();
-  keyboard.centre(arcade.mode, true);
-  if (arcade.mode !== "assisted") keyboard.sticks.throttle = throttle;
+  keyboard.centre(arcade.mode);
   move(performance.now());
 }
 
 window.addEventListener("keydown", (event) => {
+  if (event.key === "Meta") centre(); // macOS reports no release of other keys while it is down
   if (isTyping(event)) return;
   if (KeyboardSticks.has(event.code)) {
     event.preventDefault();

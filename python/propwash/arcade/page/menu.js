@@ -60,8 +60,8 @@ export class Menu {
     const fields = this.form.elements;
     options(fields.course, message.courses.map((course) => [course.name, course.title]));
     options(fields.vehicle, message.vehicles.map((name) => [name, name]));
-    const kinds = message.ghosts ?? [];
-    $("ghosts").hidden = kinds.length === 0;
+    this.loaded = null;
+    const kinds = message.ghosts;
     $("ghosts").replaceChildren($("ghosts").firstElementChild, ...kinds.map((kind) => {
       const label = element("label", GHOSTS[kind] ?? kind);
       const box = document.createElement("input");
@@ -79,14 +79,20 @@ export class Menu {
 
   /** The settings of the flight. */
   course(message) {
+    const settings = JSON.stringify([message.name, message.vehicle, message.seed]);
+    if (settings !== this.loaded) this.fill(message);
+    this.loaded = settings; // else a ghost is ready: what is being chosen remains
+    const ghosts = message.ghosts.length ? ` · ghosts: ${message.ghosts.join(", ")}` : "";
+    setText($("flight-title"), `${message.title} · ${message.vehicle} · seed ${message.seed}${ghosts}`);
+  }
+
+  fill(message) {
     const fields = this.form.elements;
     const known = [...fields.course.options].some((option) => option.value === message.name);
     if (!known) fields.course.add(new Option(message.title, message.name));
     fields.course.value = message.name;
     fields.vehicle.value = message.vehicle;
     fields.seed.value = message.seed;
-    const ghosts = message.ghosts.length ? ` · ghosts: ${message.ghosts.join(", ")}` : "";
-    setText($("flight-title"), `${message.title} · ${message.vehicle} · seed ${message.seed}${ghosts}`);
   }
 
   /** Marks what is in use; the watcher's controls are disabled. */

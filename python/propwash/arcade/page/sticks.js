@@ -45,6 +45,8 @@ export class KeyboardSticks {
 
   release(code, mode) {
     this.pressed.delete(code);
+    // Windows reports one release for both shift keys
+    if (code.startsWith("Shift")) for (const side of ["Left", "Right"]) this.pressed.delete(`Shift${side}`);
     this.update(FIRST, mode);
   }
 
@@ -53,10 +55,21 @@ export class KeyboardSticks {
     this.pressed.clear();
   }
 
-  /** Centres the sticks for the start of a flight, or for another mode. */
-  centre(mode, flying) {
-    const throttle = flying || mode === "assisted" ? HOVER : 0;
+  /** Centres the sticks; a throttle without a spring stays. */
+  centre(mode) {
+    const throttle = mode === "assisted" ? HOVER : this.sticks.throttle;
     this.sticks = { roll: 0, pitch: 0, yaw: 0, throttle };
+  }
+
+  /** Positions for the start of a flight. */
+  start(mode) {
+    this.sticks = { roll: 0, pitch: 0, yaw: 0, throttle: mode === "assisted" ? HOVER : 0 };
+  }
+
+  /** Centres the sticks for another mode; a throttle that loses its spring is put to hover in flight. */
+  change(before, mode, flying) {
+    if (before === "assisted") this.sticks.throttle = flying ? HOVER : 0;
+    this.centre(mode);
   }
 
   direction(channel) {
