@@ -1,4 +1,4 @@
-"""The cost of a tick of the arcade, and how late ticks are while images are drawn.
+"""The cost of a tick of the arcade, and how long ticks are delayed while images are drawn.
 
     python bench/arcade_step.py [--course alphapilot] [--seconds 20] [--threads 1] [--switch 1]
 
@@ -58,20 +58,20 @@ class Timed(Game):
 
 def sleep_delays(seconds: float) -> np.ndarray:
     """Delays [s] of wake-ups at the times of the ticks."""
-    began, late = time.monotonic(), []
+    began, delays = time.monotonic(), []
     for due in np.arange(TICK, seconds, TICK).tolist():
         time.sleep(max(0.0, began + due - time.monotonic()))
-        late.append(time.monotonic() - began - due)
-    return np.array(late)
+        delays.append(time.monotonic() - began - due)
+    return np.array(delays)
 
 
-def row(name: str, late: np.ndarray, note: str = "") -> str:
+def row(name: str, delays: np.ndarray, note: str = "") -> str:
     """A row of the table."""
-    quantiles = 1e3 * np.quantile(late, [0.5, 0.99, 0.999, 1.0])
+    quantiles = 1e3 * np.quantile(delays, [0.5, 0.99, 0.999, 1.0])
     return f"{name:24s}" + "".join(f"{q:8.2f}" for q in quantiles) + note
 
 
-def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray, float, float]:
+def measured_delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray, float, float]:
     """Delays [s] of ticks, simulated time left out [s], and images per second."""
     runner = game.runner = Runner(game)
     frames = 0
@@ -101,8 +101,8 @@ def delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray
         images.stop()
     runner.stop()
     began = np.array(game.began)
-    late = began - TICK * np.arange(len(began))
-    return late - late.min(), runner.skipped, frames / seconds
+    delays = began - TICK * np.arange(len(began))
+    return delays - delays.min(), runner.skipped, frames / seconds
 
 
 def main() -> None:
@@ -125,9 +125,9 @@ def main() -> None:
     print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")
     print(row("sleep alone", sleep_delays(options.seconds)))
     for name, threads in (("without images", None), ("with images", options.threads)):
-        late, skipped, rate = delays(Timed(course), options.seconds, threads)
+        delays, skipped, rate = measured_delays(Timed(course), options.seconds, threads)
         note = f"   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out"
-        print(row(name, late, note))
+        print(row(name, delays, note))
 
 
 if __name__ == "__main__":
