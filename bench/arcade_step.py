@@ -71,7 +71,9 @@ def row(name: str, delays: np.ndarray, note: str = "") -> str:
     return f"{name:24s}" + "".join(f"{q:8.2f}" for q in quantiles) + note
 
 
-def measured_delays(game: Timed, seconds: float, threads: int | None) -> tuple[np.ndarray, float, float]:
+def tick_delays(
+    game: Timed, seconds: float, threads: int | None
+) -> tuple[np.ndarray, float, float]:
     """Delays [s] of ticks, simulated time left out [s], and images per second."""
     runner = game.runner = Runner(game)
     frames = 0
@@ -125,7 +127,7 @@ def main() -> None:
     print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")
     print(row("sleep alone", sleep_delays(options.seconds)))
     for name, threads in (("without images", None), ("with images", options.threads)):
-        delays, skipped, rate = measured_delays(Timed(course), options.seconds, threads)
+        delays, skipped, rate = tick_delays(Timed(course), options.seconds, threads)
         note = f"   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out"
         print(row(name, delays, note))
 
