@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 GhostKind = Literal["best", "pilot", "policy"]
 """The best flight of the leader board; the plan of `race.fly`; the trained policy `race`."""
 GHOSTS: tuple[GhostKind, ...] = get_args(GhostKind)
+"""All kinds of ghosts."""
 
 _AFTER = 0.5
 """s, shown before take-off and after the last gate."""
