@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -146,10 +147,22 @@ class Game:
 
         result: how it ended; None: the phase. Raises ValueError before take-off.
         """
+        return self.flown(result)[0]
+
+    def result(self) -> race.Result:
+        """The score of the flight so far, by `race.judge`. Raises ValueError before take-off."""
+        return self.flown()[1]
+
+    def flown(self, result: str | None = None) -> tuple[FlightRecord, race.Result]:
+        """The log and the score, as of `record` and `result`."""
         self._require_flight()
-        judged = self.result()
+        rows = self._recorder.record()
+        first = len(rows) - (self._ticks - self._take_off) - 1
+        time = [self._race_time(tick) for tick in range(self._take_off, self._ticks + 1)]
+        parts = (rows.position[first:], rows.attitude[first:], rows.velocity[first:])
+        flight = race.Flight(np.array(time), *parts)
+        judged = race.judge(self.scene, flight, time_limit=TIME_LIMIT)
         info: dict[str, Any] = {
-            "vehicle": self.vehicle.name,
             "course": self.course.name,
             "seed": self.seed,
             "take_off": self._take_off * TICK,
@@ -159,17 +172,7 @@ class Game:
             "score": float(judged.score),
             "rates": {name: list(each) for name, each in vars(self._sticks.rates).items()},
         }
-        return self._recorder.record(info)
-
-    def result(self) -> race.Result:
-        """The score of the flight so far, by `race.judge`. Raises ValueError before take-off."""
-        self._require_flight()
-        rows = self._recorder.record()
-        first = len(rows) - (self._ticks - self._take_off) - 1
-        time = [self._race_time(tick) for tick in range(self._take_off, self._ticks + 1)]
-        parts = (rows.position[first:], rows.attitude[first:], rows.velocity[first:])
-        flight = race.Flight(np.array(time), *parts)
-        return race.judge(self.scene, flight, time_limit=TIME_LIMIT)
+        return replace(rows, info={**rows.info, **info}), judged
 
     def _race_time(self, tick: int) -> float:
         return (tick - self._take_off) * TICK

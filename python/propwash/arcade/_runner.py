@@ -179,7 +179,7 @@ class Runner:
         if self._is_passed_on or not self.game.has_flown:
             return
         self._is_passed_on = True
-        record, score = self.game.record(result), self.game.result()
+        record, score = self.game.flown(result)
         passed_on = self._writer.submit(self._finished, record, score, self._slowest)
         passed_on.add_done_callback(self._report_error)
 
