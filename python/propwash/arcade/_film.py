@@ -70,8 +70,7 @@ def film(
 
     def images() -> Iterator[Image]:
         for number, snapshot in enumerate(shown, 1):
-            poses = [ghost.at(snapshot.race_time) for ghost in others]
-            rgb = camera.render(snapshot, [pose for pose in poses if pose is not None], view)
+            rgb = camera.render(snapshot, _ghosts.poses(others, snapshot.race_time), view)
             yield overlay.draw(rgb, snapshot, camera)
             if progress is not None:
                 progress(number / len(shown))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -13,6 +14,7 @@ from propwash import _checks, race
 from propwash.arcade._courses import Course
 from propwash.arcade._interface import Array
 from propwash.vehicle import VehicleParameters
+from propwash.world import Waypoints
 
 if TYPE_CHECKING:
     from propwash.arcade._board import Board
@@ -47,27 +49,33 @@ class Ghost:
     def at(self, race_time: float) -> tuple[Array, Array] | None:
         """Position (3,) and attitude (4,); None after the last row.
 
-        Before the first row, they are those of that row; between rows, they are linear.
+        Before the first row, they are those of that row; between rows, as of Waypoints.
         """
         if race_time > self.time[-1]:
             return None
-        after = int(np.searchsorted(self.time, race_time, side="right"))
-        if after == 0:
-            return self.position[0], self.attitude[0]
-        after = min(after, len(self.time) - 1)
-        before = max(after - 1, 0)
-        span = self.time[after] - self.time[before]
-        fraction = (race_time - self.time[before]) / span if span > 0.0 else 0.0
-        a, b = self.attitude[before], self.attitude[after]
-        if a @ b < 0.0:
-            b = -b  # the same attitude, on the shorter way
-        attitude = (1.0 - fraction) * a + fraction * b
-        position = self.position[before] + fraction * (self.position[after] - self.position[before])
-        return position, attitude / np.linalg.norm(attitude)
+        return self._motion(race_time)
+
+    @cached_property
+    def _motion(self) -> Waypoints:
+        return Waypoints(self.time, self.position, self.attitude)
 
     def passed(self, gates: int) -> float | None:
         """Race time [s] at which it passed this many gates; None: it did not."""
         return self.gate_times[gates - 1] if 1 <= gates <= len(self.gate_times) else None
+
+    def difference(self, passed: Sequence[tuple[str, float]]) -> float | None:
+        """Race time [s] of the last gate passed minus that of the ghost there; positive: slower.
+
+        passed: gates and race times. None: no gate, or the ghost did not pass it.
+        """
+        its = self.passed(len(passed))
+        return None if its is None else passed[-1][1] - its
+
+
+def poses(ghosts: Iterable[Ghost], race_time: float) -> list[tuple[Array, Array]]:
+    """The poses of the ghosts that fly at a race time [s]."""
+    every = (ghost.at(race_time) for ghost in ghosts)
+    return [pose for pose in every if pose is not None]
 
 
 def ghost(

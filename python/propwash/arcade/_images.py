@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.arcade._game import Game
-from propwash.arcade._ghosts import Ghost
+from propwash.arcade._ghosts import Ghost, poses
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import Hud, ViewName, pack_image
 from propwash.arcade._view import View
@@ -61,8 +61,8 @@ class FrameRenderer:
         if self._view is None or lineup.game.scene is not self._view.scene:
             self._view = View(lineup.game.scene, self._size, self._threads, self._antialias)
         view = self._view
-        poses = [ghost.at(snapshot.race_time) for ghost in lineup.ghosts]
-        rgb = view.render(snapshot, [pose for pose in poses if pose is not None], frame_state.view)
+        others = poses(lineup.ghosts, snapshot.race_time)
+        rgb = view.render(snapshot, others, frame_state.view)
         return pack_image(hud_of(frame, frame_state, view), self._jpeg(rgb))
 
 
@@ -93,15 +93,8 @@ def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
         attitude=tuple(float(c) for c in snapshot.attitude),  # type: ignore[arg-type]
         target=view.target(following),
         outline=view.outline(following),
-        ghosts=[(ghost.name, _difference(ghost, snapshot)) for ghost in lineup.ghosts],
+        ghosts=[(ghost.name, ghost.difference(snapshot.passed)) for ghost in lineup.ghosts],
     )
-
-
-def _difference(ghost: Ghost, snapshot: Snapshot) -> float | None:
-    if not snapshot.passed:
-        return None
-    its = ghost.passed(len(snapshot.passed))
-    return None if its is None else snapshot.passed[-1][1] - its
 
 
 def _three(vector: Array) -> tuple[float, float, float]:

@@ -62,9 +62,8 @@ class Overlay:
         self._text(pen, (u, u), clock(snapshot.race_time), 2.5)
         lines = []
         for ghost in self._ghosts:
-            its = ghost.passed(len(snapshot.passed))
-            if its is not None:
-                lead = snapshot.passed[-1][1] - its
+            lead = ghost.difference(snapshot.passed)
+            if lead is not None:
                 lines.append((ghost.name, f"{lead:+.2f}", _RED if lead > 0.0 else _GREEN))
         self._list(pen, u, 4.4 * u, lines)
         middle = 0.5 * self._width
