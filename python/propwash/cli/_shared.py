@@ -75,6 +75,22 @@ def own_address(host: str) -> str:
     return address
 
 
+def image_size(
+    smallest: tuple[int, int], largest: tuple[int, int]
+) -> Callable[[str], tuple[int, int]]:
+    """Returns a function that parses WIDTHxHEIGHT within bounds, in pixels."""
+
+    def parsed(text: str) -> tuple[int, int]:
+        match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+        width, height = (int(part) for part in match.groups()) if match else (-1, -1)
+        if not (smallest[0] <= width <= largest[0] and smallest[1] <= height <= largest[1]):
+            bounds = "from {}x{} to {}x{} pixels".format(*smallest, *largest)
+            raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT, {bounds}, got {text!r}")
+        return width, height
+
+    return parsed
+
+
 def saved(make: Callable[[], Any], file: Path) -> str:
     """Writes a figure; returns its path, or why there is none if a package is missing."""
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from propwash._checks import available_threads
 from propwash._files import check_file, check_folder
-from propwash.cli._shared import add_vehicle, check_range, progress
+from propwash.cli._shared import add_vehicle, check_range, image_size, progress
 
 _MAX_THREADS = 4
 
@@ -43,7 +43,10 @@ def add_parser(commands: Any) -> None:
         "--port", type=_port, help="0: any free one (default: 8765, or one of the next 19)"
     )
     parser.add_argument(
-        "--size", type=_size, default=(640, 360), help="WxH of the images (default: 640x360)"
+        "--size",
+        type=image_size((64, 64), (1920, 1080)),
+        default=(640, 360),
+        help="WxH of the images (default: 640x360)",
     )
     parser.add_argument(
         "--threads", type=int, help="for rendering (default: those of the machine, at most 4)"
@@ -94,16 +97,6 @@ def _port(text: str) -> int:
     if not re.fullmatch(r"\d{1,5}", text) or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"expected from 0 to 65535, got {text!r}")
     return int(text)
-
-
-def _size(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
-    width, height = (int(part) for part in match.groups()) if match else (0, 0)
-    if not (64 <= width <= 1920 and 64 <= height <= 1080):
-        raise argparse.ArgumentTypeError(
-            f"expected WIDTHxHEIGHT, from 64x64 to 1920x1080 pixels, got {text!r}"
-        )
-    return width, height
 
 
 def _rates(text: str) -> Any:

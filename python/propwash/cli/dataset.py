@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from propwash._files import check_folder
-from propwash.cli._shared import add_vehicle, progress
+from propwash.cli._shared import add_vehicle, image_size, progress
 
 _KINDS = ("Gray", "RGB", "Depth", "Segmented")
 
@@ -74,7 +73,12 @@ def _add_flight(
         help="a scene or its file; with --connect a scene of the renderer (default: %(default)s)",
     )
     add("--duration", type=float, default=duration, help="s, of a flight (default: %(default)s)")
-    add("--size", type=_size, default=_size(size), help=f"WxH of the images (default: {size})")
+    add(
+        "--size",
+        type=image_size((1, 1), (16384, 16384)),
+        default=size,
+        help="WxH of the images (default: %(default)s)",
+    )
     add(
         "--motion-blur",
         type=float,
@@ -91,13 +95,6 @@ def _add_flight(
         help="images from a renderer that connects to these ports, usually 10253 10254",
     )
     add_vehicle(parser, "blackbird")
-
-
-def _size(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT in pixels, got {text!r}")
-    return int(match[1]), int(match[2])
 
 
 def _blackbird(options: argparse.Namespace) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from propwash import race, viz
 from propwash._files import check_file
-from propwash.cli._shared import add_vehicle, check_range, progress
+from propwash.cli._shared import add_vehicle, check_range, image_size, progress
 from propwash.vehicle.validation import located
 from propwash.viz import video as _video
 
@@ -49,7 +48,9 @@ def add_parser(commands: Any) -> None:
         "--camera", action="store_true", help="show images of an on-board camera, not the map"
     )
     parser.add_argument(
-        "--size", type=_size, help="WxH of the images (default: 640x480, of a GIF 320x240)"
+        "--size",
+        type=image_size((16, 16), (8192, 8192)),
+        help="WxH of the images (default: 640x480, of a GIF 320x240)",
     )
     parser.add_argument("--rate", type=float, help="images a second (default: 30, of a GIF 12.5)")
     parser.add_argument(
@@ -100,16 +101,6 @@ def _sensor_options(options: argparse.Namespace) -> dict[str, Any]:
             with located(f"--{name}"):
                 suite = replace(suite, **{_SENSOR_OPTIONS[name][0]: getattr(options, name)})
     return {"pilot": race.SensorPilot, "sensors": suite}
-
-
-def _size(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
-    width, height = (int(part) for part in match.groups()) if match else (0, 0)
-    if not (16 <= width <= 8192 and 16 <= height <= 8192):
-        raise argparse.ArgumentTypeError(
-            f"expected WIDTHxHEIGHT, from 16 to 8192 pixels each, got {text!r}"
-        )
-    return width, height
 
 
 def run(options: argparse.Namespace) -> None:
