@@ -2,9 +2,10 @@
 
     python bench/arcade_courses.py [--course NAME ...] [--seeds 1] [--speed 4] [--log FOLDER]
 
-The built-in pilot is the plan of `race.fly`, from hover. The scripted sticks, those of the tests,
-fly in assisted mode from the ground, at up to `--speed` [m/s]. Times are those of the last gate.
-`--log` writes the flights of the sticks, for `python -m propwash arcade --film`.
+The built-in pilot is the plan of `race.fly`, from hover. The scripted sticks, those of
+`examples/arcade_pilot.py`, fly in assisted mode from the ground, at up to `--speed` [m/s].
+Times are those of the last gate. `--log` writes the flights of the sticks, for
+`python -m propwash arcade --film`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from propwash import race
 from propwash.arcade import Game, courses, find_course
 from propwash.logs import write_record
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 
-from arcade_helpers import Pilot, fly
+from arcade_pilot import Pilot, fly
 
 
 def main() -> None:

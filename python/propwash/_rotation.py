@@ -38,6 +38,12 @@ def product(a: Quaternion, b: Quaternion) -> Quaternion:
     )
 
 
+def yaw(q: ArrayLike) -> float:
+    """Angle [rad] about z of the body's x axis seen from above, -pi to pi."""
+    w, x, y, z = np.asarray(q, dtype=np.float64).tolist()
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
 def heading(q: ArrayLike) -> float:
     """Angle [rad] about z that remains when the shortest rotation removes the tilt, -pi to pi."""
     w, _, _, z = np.asarray(q, dtype=np.float64).tolist()

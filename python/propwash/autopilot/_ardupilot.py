@@ -9,7 +9,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import frames
+from propwash import _rotation, frames
 from propwash._bridge import Refused
 from propwash.autopilot._loop import Codec
 from propwash.autopilot._simulation import Sample
@@ -105,5 +105,5 @@ def _euler(attitude: Array) -> list[float]:
     return [
         math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
         math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x)))),
-        math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+        _rotation.yaw(attitude),
     ]

@@ -23,7 +23,6 @@ class Recording:
 
     def __init__(self, simulation: Simulation, pilot: Pilot) -> None:
         self.simulation, self._pilot = simulation, pilot
-        self._recorder = FlightRecorder(simulation.parameters)
         self._longest: FlightRecorder | None = None
         self._last: Sample | None = None
         self._restart()
@@ -45,8 +44,9 @@ class Recording:
         self._samples, self._has_flown = 0, False
 
     def _longer(self) -> FlightRecorder:
-        is_new = self._longest is None or len(self._recorder) > len(self._longest)
-        return self._recorder if is_new or self._longest is None else self._longest
+        if self._longest is not None and len(self._longest) >= len(self._recorder):
+            return self._longest
+        return self._recorder
 
     def _add(self, sample: Sample) -> None:
         simulation = self.simulation

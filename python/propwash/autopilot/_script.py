@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _rotation
 from propwash.autopilot._simulation import Sample, tilt
 from propwash.vehicle import VehicleParameters
 
@@ -234,8 +235,7 @@ class ScriptedFlight:
         hover = self._vehicle.weight / self._vehicle.max_thrust
         output = hover * (1.0 + climb / _GRAVITY)
         self._sticks.throttle = max(0.02, (output - IDLE) / (1.0 - IDLE) + self._bias)
-        w, x, y, z = s.attitude
-        yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        yaw = _rotation.yaw(s.attitude)
         east, north = -1.0 * s.position[:2] - 1.4 * s.velocity[:2]
         forward = (math.cos(yaw) * east + math.sin(yaw) * north) / _GRAVITY
         left = (-math.sin(yaw) * east + math.cos(yaw) * north) / _GRAVITY

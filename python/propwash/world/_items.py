@@ -106,8 +106,7 @@ class Item(ParameterSet, frozen=True, kw_only=True):
     @property
     def yaw(self) -> float:
         """rad, the heading of its x axis in the world."""
-        w, x, y, z = self.attitude
-        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        return _rotation.yaw(self.attitude)
 
     def moved(self, offset: Vector3, yaw: float = 0.0) -> Self:
         """A copy translated by `offset` [m] and rotated about the world's z axis by `yaw` [rad]."""
