@@ -227,9 +227,12 @@ def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, conte
     page.get("pad.axes[2] = 0")
     page.page.keyboard.down("d")  # the keyboard, when it is used
     page.wait("arcade.source === 'keyboard'")
-    page.page.keyboard.up("d")
-    page.get("pad.axes[0] = 0.5")
+    page.get(  # the key is released and the stick moves between two frames of the screen
+        "window.dispatchEvent(new KeyboardEvent('keyup', { code: 'KeyD', bubbles: true }));"
+        "pad.axes[0] = 0.5"
+    )
     page.wait("arcade.source === 'gamepad'")
+    page.page.keyboard.up("d")
     page.get("navigator.getGamepads = () => [null]")  # the cable
     page.wait("arcade.source === 'keyboard' && arcade.status.paused")
     assert page.errors == []

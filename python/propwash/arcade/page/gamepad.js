@@ -140,9 +140,9 @@ export class Gamepads {
     this.index = null;
   }
 
-  /** Another device is used: a gamepad again when an axis of it moves. */
+  /** Another device is used: a gamepad again when an axis of it moves from now on. */
   yield() {
-    this.rests.clear();
+    this.rests = new Map(Gamepads.connected().map((pad) => [pad.index, [...pad.axes]]));
   }
 
   mapping(pad) {
@@ -161,7 +161,6 @@ export class Gamepads {
     const before = pads.find((pad) => pad.index === this.index);
     if (this.index !== null && !before) {
       this.index = null;
-      this.rests.clear();
       return null;
     }
     const moved = pads.filter((pad) => this.hasMoved(pad));
