@@ -39,8 +39,9 @@ def main() -> None:
             plan = race.fly(seed, options.vehicle, scene=course.scene(seed))
             game = Game(course, options.vehicle, seed=seed)
             fly(game, Pilot(game, "assisted", options.speed))
+            record, flown = game.flown()
             times = []
-            for result in (plan, game.result()):
+            for result in (plan, flown):
                 note = "" if result.finished else f" ({len(result.passages)} gates)"
                 times.append(f"{result.time:.1f}{note}")
             print(
@@ -48,7 +49,8 @@ def main() -> None:
                 flush=True,
             )
             if options.log is not None:
-                write_record(options.log / f"{course.name}-{seed}.csv", game.record())
+                options.log.mkdir(parents=True, exist_ok=True)
+                write_record(options.log / f"{course.name}-{seed}.csv", record)
 
 
 if __name__ == "__main__":

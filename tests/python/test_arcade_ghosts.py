@@ -57,6 +57,13 @@ def test_times_of_gates() -> None:
     assert [ghost.passed(gates) for gates in (0, 1, 2, 3)] == [None, 0.5, 1.25, None]
 
 
+def test_the_difference_to_a_faster_ghost_is_positive() -> None:
+    ghost = turning()
+    passed = [("first", 0.7), ("second", 1.0), ("third", 2.0)]
+    differences = [ghost.difference(passed[:gates]) for gates in range(4)]
+    assert differences == [None, pytest.approx(0.2), pytest.approx(-0.25), None]
+
+
 def test_the_built_in_pilot_is_at_each_gate_at_its_time() -> None:
     course = COURSES["slalom"]
     ghost = ghosts.of_pilot(course, 5, "flightgoggles")
@@ -130,6 +137,7 @@ def test_rows_that_are_no_motion_are_refused() -> None:
     for changes, message in (
         ({"time": late}, "time: expected rows at most 0.1 s apart"),
         ({"attitude": 0.0 * record.attitude}, "attitude: expected unit quaternions"),
+        ({"info": {**record.info, "take_off": -1e17}}, "times.*: expected .*increasing"),
     ):
         with pytest.raises(ValueError, match=message):
             ghosts.of_record(replace(record, **changes), "")

@@ -220,12 +220,12 @@ def test_store_writes_logs_and_keeps_those_that_it_cannot_write(tmp_path: Path) 
     flown(game)
     (tmp_path / "new").write_text("a file in place of the folder")
     with pytest.raises(OSError, match="new"):
-        store.keep(game.record("reset"), game.result(), 1.0)
+        store.keep(*game.flown("reset"), 1.0)
     failed = [each for each in sent if isinstance(each, messages.FlightMessage)]
     assert [each.log for each in failed] == [None]
     (tmp_path / "new").unlink()
     flown(game)
-    store.keep(game.record("reset"), game.result(), 0.5)
+    store.keep(*game.flown("reset"), 0.5)
     assert len(store.files) == 2
     records = [logs.read_record(file) for file in store.files]
     assert [record.info["scale"] for record in records] == [1.0, 0.5]
@@ -265,7 +265,7 @@ def test_log_is_written_beside_an_invalid_leader_board(tmp_path: Path) -> None:
     game = arcade.Game(arcade.find_course("alphapilot"))
     flown(game)
     with pytest.raises(ValueError, match=r"board\.json"):
-        store.keep(game.record("reset"), game.result(), 1.0)
+        store.keep(*game.flown("reset"), 1.0)
     (log,) = tmp_path.glob("*.csv")
     (message,) = [each for each in sent if isinstance(each, messages.FlightMessage)]
     assert (message.log, message.place) == (str(log), None)

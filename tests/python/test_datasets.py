@@ -365,7 +365,6 @@ def test_a_failing_encoder_is_reported(tmp_path: Path) -> None:
         ("--speed 40 --duration 60", "follows the path, got 40 m/s: .* fly slower"),
         ("--duration 5", "duration: expected 7 to 3600 s: 3 s of rest"),
         ("--duration 10 --all --no-images", "duration: expected 11 to 3600 s"),
-        ("--size 8x8", "width: expected a whole number from 16"),
         ("--cameras Camera_Up_RGB", "cameras: expected some of .*got 'Camera_Up_RGB'"),
         ("--environment nowhere", "no scene 'nowhere'"),
         ("--vehicle hexacopter", "vehicle: expected four rotors, hexacopter has 6"),
@@ -379,6 +378,23 @@ def test_wrong_options_are_refused(
     arguments = ["dataset", "blackbird", "--out", str(tmp_path / "set"), "--duration", "12"]
     assert main([*arguments, *options.split()]) == 2
     assert re.search(message, capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("size", ["640x", "640", "8x8", "16x8193", "99999x99999"])
+@pytest.mark.parametrize("kind", ["blackbird", "euroc"])
+def test_sizes_of_the_command_are_those_of_the_settings(
+    tmp_path: Path, kind: str, size: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["dataset", kind, "--out", str(tmp_path / "set"), "--size", size])
+    assert f"WIDTHxHEIGHT, from 16x16 to 8192x8192 pixels, got '{size}'" in capsys.readouterr().err
+    settings = datasets.Blackbird if kind == "blackbird" else datasets.Euroc
+    for limit in ((16, 16), (8192, 8192)):
+        assert settings(size=limit).size == limit
+    for limit in ((16, 15), (8193, 16)):
+        with pytest.raises(ValueError, match="expected a whole number from 16 to 8192"):
+            settings(size=limit)
     assert not list(tmp_path.iterdir())
 
 

@@ -154,7 +154,7 @@ class Game:
         return self.flown()[1]
 
     def flown(self, result: str | None = None) -> tuple[FlightRecord, race.Result]:
-        """The log and the score, as of `record` and `result`."""
+        """The log and the score, as of `record` and `result`. Raises ValueError before take-off."""
         self._require_flight()
         rows = self._recorder.record()
         first = len(rows) - (self._ticks - self._take_off) - 1

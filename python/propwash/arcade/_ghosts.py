@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -45,6 +44,11 @@ class Ghost:
     """(K, 4) unit quaternions, scalar first, body to world."""
     gate_times: tuple[float, ...]
     """s, race times of the gates passed, in order."""
+    _motion: Waypoints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for rows that are no motion."""
+        object.__setattr__(self, "_motion", Waypoints(self.time, self.position, self.attitude))
 
     def at(self, race_time: float) -> tuple[Array, Array] | None:
         """Position (3,) and attitude (4,); None after the last row.
@@ -54,10 +58,6 @@ class Ghost:
         if race_time > self.time[-1]:
             return None
         return self._motion(race_time)
-
-    @cached_property
-    def _motion(self) -> Waypoints:
-        return Waypoints(self.time, self.position, self.attitude)
 
     def passed(self, gates: int) -> float | None:
         """Race time [s] at which it passed this many gates; None: it did not."""

@@ -75,7 +75,7 @@ def _add_flight(
     add("--duration", type=float, default=duration, help="s, of a flight (default: %(default)s)")
     add(
         "--size",
-        type=image_size((1, 1), (16384, 16384)),
+        type=image_size((16, 16), (8192, 8192)),
         default=size,
         help="WxH of the images (default: %(default)s)",
     )
