@@ -1,9 +1,9 @@
 """Feeds readers mutated inputs: python fuzz_child.py SEED FIRST COUNT SECONDS READER...
 
 A crash, a hang or a huge allocation affects only this process. Each reader receives the inputs
-FIRST to FIRST + COUNT, for at most SECONDS. Prints a line of JSON for every finding, and one with
-the numbers of inputs for every reader. The file `current` in the current folder names the present
-input, whose files are beside it.
+FIRST to FIRST + COUNT, fewer if they take longer than SECONDS, but at least five. Prints a line of
+JSON for every finding, and one with the numbers of inputs for every reader. The file `current` in
+the current folder names the present input, whose files are beside it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fuzz_readers import FILE_READERS, Reader, quiet
 
 READERS: Mapping[str, Reader] = {**FILE_READERS, **MEMORY_READERS}
 SECONDS_PER_INPUT = 10.0
+FEWEST = 5  # inputs of a reader, however slow the machine is
 MEMORY_PER_INPUT = 1 << 30
 
 
@@ -63,12 +64,12 @@ def warm_up(reader: Reader) -> None:
 
 
 def feed(reader: Reader, seed: int, indices: range, seconds: float) -> None:
-    """Runs the reader on the inputs, for at most `seconds`."""
+    """Runs the reader on the inputs until `seconds` are over, at least on the first ones."""
     totals: dict[str, Any] = {"tried": 0, "accepted": 0, "refused": 0, "slowest": 0.0}
     end = time.monotonic() + seconds
     for index in indices:
         start = time.monotonic()
-        if start > end:
+        if start > end and totals["tried"] >= FEWEST:
             break
         Path("current").write_text(f"{reader.name} {seed} {index}", encoding="ascii")
         outcome = outcome_of(reader, seed, index, Path("input").resolve())

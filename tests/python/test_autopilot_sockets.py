@@ -145,7 +145,7 @@ def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> Non
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "propwash", "autopilot", program, "--port", str(port)]
-    command += ["--duration", "0.4"] + (["--speed", "0"] if program == "px4" else [])
+    command += ["--speed", "0"] if program == "px4" else []
     command += ["--log", str(tmp_path / "flight.csv")]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, preexec_fn=restore_signals
@@ -156,18 +156,25 @@ def test_command_reports_counts_and_reasons(program: str, tmp_path: Path) -> Non
             with socket.create_connection(("127.0.0.1", port), 5.0) as link:
                 peer = Px4Peer()
                 link.sendall(b"garbage" + peer.hello())
-                while data := link.recv(65536):
-                    link.sendall(peer.feed(data))
+                for _ in range(200):
+                    link.sendall(peer.feed(link.recv(65536)))
         else:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
                 other.sendto(b"garbage", ("127.0.0.1", port))
             serve_ardupilot(port, 390)
-            child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGINT)
         text = child.stderr.read()
     assert "answers at" in text
     assert "refused" in text
     assert "1 MAVLink: bytes before a start marker" in text or "1 servo packet" in text
-    # also after Ctrl-C
     record = logs.read_record(tmp_path / "flight.csv")
     assert len(record) > 50
     assert record.info["seed"] == 0
+
+
+@pytest.mark.parametrize("program", [("px4", "--speed", "0"), ("ardupilot",)])
+def test_the_command_ends_after_its_duration(program: tuple[str, ...], tmp_path: Path) -> None:
+    log = tmp_path / "flight.csv"
+    options = ["--port", "0", "--duration", "0.4", "--log", str(log)]
+    assert main(["autopilot", *program, *options]) == 0
+    assert logs.read_record(log).time[-1] == pytest.approx(0.4, abs=0.01)

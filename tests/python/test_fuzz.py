@@ -77,7 +77,6 @@ def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None
     assert not findings, "\n".join([repeat, *(json.dumps(line) for line in findings)])
     totals = {line["reader"]: line for line in lines if "tried" in line}
     for reader in readers:
-        assert totals[reader]["tried"] >= 5, totals[reader]
         grown = totals[reader]["resident"] - lines[0]["resident at the start"]
         assert grown < 200e6, f"{reader}: used {grown:g} bytes for inputs of some kilobytes"
     # a reader that accepts all inputs, or refuses all, is not tested

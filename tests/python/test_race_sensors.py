@@ -210,19 +210,22 @@ def test_a_plan_from_a_motion_continues_it() -> None:
         assert distance.max() < 0.25
 
 
-def test_a_plan_in_flight_takes_less_than_5_ms() -> None:
-    """Processor time, the median of plans through the next 60 m."""
+def test_a_plan_in_flight_takes_a_tenth_of_a_plan_of_the_course() -> None:
+    """Processor time; medians in turns, as machines differ."""
     gates = Scene.load("alphapilot", seed=1).gates
     points = race.route((18.5, 6.5, 1.0), gates).points(gates)
     planner = _plan.Planner(pw.vehicles.load("flightgoggles"))
     first = planner.plan(points, 0.5 * math.pi)
     following = int(np.searchsorted(first.point_times, 3.1))
     start, spent = first.motion(3.0), []
-    for _ in range(15):
-        before = time.process_time()
+    for _ in range(7):
+        began = time.process_time()
+        planner.plan(points, 0.5 * math.pi)
+        between = time.process_time()
         planner.plan(points[following:], start=start, horizon=60.0, rounds=1)
-        spent.append(time.process_time() - before)
-    assert np.median(spent) < 0.005
+        spent.append((between - began, time.process_time() - between))
+    whole, part = np.median(spent, axis=0)
+    assert part < 0.1 * whole  # 0.03
 
 
 def test_the_speed_before_an_unknown_gate_leaves_time_to_correct() -> None:
