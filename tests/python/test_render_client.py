@@ -324,7 +324,7 @@ def test_a_vehicle_in_the_loop_receives_images(
         assert len(stamps) == 5
         assert set(stamps) <= {round(1e9 * second) for second in seconds}
         assert loop.latency.count == len(stamps)
-        assert loop.latency.worst == pytest.approx(0.002)
+        assert 0.0 <= loop.latency.worst < 0.0021  # received in the step of its pose or the next
 
 
 def test_statistics_report_the_latency_of_answers(ports: tuple[int, int]) -> None:
