@@ -7,6 +7,7 @@ pixels.
 from __future__ import annotations
 
 import json
+import random
 import socket
 import threading
 import time
@@ -23,21 +24,35 @@ AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))  # position and attitude of a ve
 SIZE: dict[str, Any] = {"width": 48, "height": 32}  # of the images of a client
 
 
-def free_ports(count: int = 2) -> tuple[int, ...]:
-    """Free ports of the loopback interface."""
-    holders = [socket.socket() for _ in range(count)]
-    for holder in holders:
-        holder.bind(("127.0.0.1", 0))
-    ports = tuple(holder.getsockname()[1] for holder in holders)
-    for holder in holders:
-        holder.close()
-    return ports
+# below the ports that systems assign to other sockets; each is used once, in a random order
+_PORTS = iter(random.SystemRandom().sample(range(20_000, 32_000), 12_000))
+
+
+def free_port() -> int:
+    """A free port of the loopback interface."""
+    while True:
+        port = next(_PORTS)
+        with socket.socket() as holder:
+            try:
+                holder.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 def free_pair() -> tuple[int, int]:
     """Two free ports: for poses and for images."""
-    poses, images = free_ports(2)
-    return poses, images
+    return free_port(), free_port()
+
+
+def wait_until(
+    done: Callable[[], bool], sleep: Callable[[float], object] = time.sleep, seconds: float = 30.0
+) -> None:
+    """Waits until `done()`. sleep: that of a client serves its renderers meanwhile."""
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, f"timeout of {seconds:g} s"
+        sleep(0.01)
 
 
 def expected_image(width: int, height: int, camera: int, ntime: int) -> NDArray[np.uint8]:
@@ -83,6 +98,7 @@ class FakeRenderer:
         self.one_byte = one_byte
         self.modify = modify
         self.poses: list[dict[str, Any]] = []
+        self.times: list[float] = []  # s, of the arrival of each pose
         self.answered: list[int] = []
         self.sessions_ended = 0
         self._received = 0
@@ -135,6 +151,7 @@ class FakeRenderer:
         assert len(message) == 2
         pose = json.loads(message[1].decode("ascii"))
         self.poses.append(pose)
+        self.times.append(time.monotonic())
         self._received += 1
         if self._received <= self.ignored:
             return

@@ -6,6 +6,7 @@ test_render_faults.py.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import subprocess
@@ -21,9 +22,28 @@ from scipy.spatial.transform import Rotation
 
 zmq = pytest.importorskip("zmq")
 
-from fake_renderer import AHEAD, SIZE, FakeRenderer, expected_image, free_pair  # noqa: E402
+from fake_renderer import (  # noqa: E402
+    AHEAD,
+    SIZE,
+    FakeRenderer,
+    expected_image,
+    free_pair,
+    wait_until,
+)
+from helpers import WallClock  # noqa: E402
 from propwash import render  # noqa: E402
 from propwash.render import Client, RenderCamera, RenderObject  # noqa: E402
+
+
+def _receive(client: Client, stamp: int) -> None:
+    """Serves until the frame of a pose has arrived."""
+    wait_until(lambda: client.latest is not None and client.latest.time_ns >= stamp, client.sleep)
+
+
+def _has_all(client: Client) -> bool:
+    """Whether each pose has a frame or was superseded by one that has."""
+    counted = client.statistics
+    return counted.frames + counted.dropped == counted.submitted
 
 
 @pytest.fixture
@@ -98,7 +118,8 @@ def test_cameras_move_with_the_vehicle(ports: tuple[int, int], renderer: FakeRen
         client.request_vehicle(1, position, np.roll(body.as_quat(), 1))
         client.mount("front", position=(0.0, 0.0, 0.0))
         client.request_vehicle(2, position, np.roll(body.as_quat(), 1))
-    first, second = (pose["cameras"][0] for pose in renderer.poses[-2:])
+    sent = {pose["ntime"]: pose["cameras"][0] for pose in renderer.poses}
+    first, second = sent[1], sent[2]
     # table of the protocol: (-west, up, north) and [b, -c, -a, w] of north-west-up
     x, y, z = position + body.apply(lever)
     np.testing.assert_allclose(first["position"], (-y, z, x), atol=1e-12)
@@ -156,12 +177,11 @@ def test_frames_are_polled_in_order_and_the_newest_is_available(
         client.request_vehicle(1, *AHEAD)
         for stamp in (2, 3):
             client.submit_vehicle(stamp, *AHEAD)
-            client.sleep(0.05)
+            _receive(client, stamp)
         assert client.latest is not None
         assert client.latest.time_ns == 3
-        stamps = [frame.time_ns for frame in iter(lambda: client.poll(0.2), None)]
+        stamps = [frame.time_ns for frame in iter(client.poll, None)]
         assert stamps == [2, 3]
-        assert client.poll() is None
         assert client.statistics.frames == 3
 
 
@@ -172,10 +192,10 @@ def test_without_polling_only_the_newest_frame_is_kept(
         client.request_vehicle(1, *AHEAD)
         for stamp in range(2, 32):
             client.submit_vehicle(stamp, *AHEAD)
-            client.sleep(0.02)
+            _receive(client, stamp)
         counted = client.statistics
-        assert counted.frames >= 25
-        assert counted.unread == counted.frames - 1 - 8
+        assert counted.frames == 31
+        assert counted.unread == 31 - 1 - 8
         waiting = [frame.time_ns for frame in iter(client.poll, None)]
         assert len(waiting) == 8
         assert client.latest is not None
@@ -188,17 +208,22 @@ def test_a_slow_renderer_renders_only_the_newest_poses(ports: tuple[int, int]) -
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
-        for stamp in range(2, 102):
-            client.submit_vehicle(stamp, *AHEAD)
-            client.sleep(0.01)
-        while client.latest is None or client.latest.time_ns < 101:
-            assert client.poll(2.0) is not None, "no frame in 2 s"
+        began = time.monotonic()
+        stamps = itertools.count(2)
+
+        def has_ten_frames() -> bool:
+            client.submit_vehicle(next(stamps), *AHEAD)
+            return client.statistics.frames >= 10
+
+        wait_until(has_ten_frames, client.sleep)
+        # no backlog: two poses are pending, and another for each 0.2 s without an answer
+        pending = 2 + (time.monotonic() - began) / 0.2
+        before = client.statistics
+        _receive(client, before.submitted)
         counted = client.statistics
-        # no backlog: at most two poses are pending; all of them would take 10 s
-        assert counted.latency.worst < 1.0
-        assert counted.frames + counted.dropped == counted.submitted == 101
-        assert counted.frames == len(set(slow.answered))
-        assert 8 <= counted.frames <= 20
+        assert counted.frames - before.frames <= pending + 2  # the newest one, a reconnection
+        assert counted.frames + counted.dropped == counted.submitted == before.submitted
+        assert counted.frames == len(set(slow.answered)) < counted.submitted
 
 
 def test_two_renderers_share_the_cameras_of_a_client() -> None:
@@ -221,29 +246,32 @@ def test_two_renderers_share_the_cameras_of_a_client() -> None:
         assert [c["outputIndex"] for c in two.poses[0]["cameras"]] == [0, 1]
         np.testing.assert_array_equal(frame.images["c"], expected_image(48, 32, 0, 1))
         # at different speeds they render the same poses
-        for stamp in range(1000, 61_000, 1000):
-            client.submit_vehicle(stamp, *AHEAD)
-            client.sleep(0.01)
+        stamps = itertools.count(1000, 1000)
+
+        def has_eight_frames() -> bool:
+            client.submit_vehicle(next(stamps), *AHEAD)
             for frame in iter(client.poll, None):
                 blue = [int(frame.images[name][0, 0, 2]) for name in ("a", "c")]
-                assert blue == [frame.time_ns // 1000] * 2
-        assert client.statistics.frames >= 8
+                assert blue == [frame.time_ns // 1000 % 256] * 2
+            return client.statistics.frames >= 8
+
+        wait_until(has_eight_frames, client.sleep)
 
 
 def test_a_thread_keeps_the_session_while_the_caller_is_busy(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, ignored=2, session_timeout=0.9) as renderer,
+        FakeRenderer(ports, ignored=2, session_timeout=5.0) as renderer,
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.start()
         client.start()  # has no further effect
         client.request_vehicle(1, *AHEAD)
-        time.sleep(1.2)
-        began = time.monotonic()
+        answered = len(renderer.answered)
+        wait_until(
+            lambda: client.statistics.kept_alive >= 2 and len(renderer.answered) >= answered + 2
+        )
         client.request_vehicle(2, *AHEAD)
-        assert time.monotonic() - began < 0.5
         assert renderer.sessions_ended == 0
-        assert client.statistics.kept_alive >= 2
 
 
 def test_a_clock_works_with_the_client(ports: tuple[int, int]) -> None:
@@ -256,32 +284,47 @@ def test_a_clock_works_with_the_client(ports: tuple[int, int]) -> None:
         assert [frame.time_ns for frame in frames] == [10_000_000 * k for k in range(1, 6)]
         real = render.RealTime(100.0, sleep=client.sleep)
         began = time.monotonic()
-        offset = step.time_ns
+        offset, requested = step.time_ns, 0
         while real.time < 0.8:
             if real.advance(0.01) and real.time_ns > offset:
                 real.render(client, *AHEAD)
-        assert 0.75 < time.monotonic() - began < 2.0
+                requested += 1
+        assert time.monotonic() - began > 0.75
+        while real.received + real.dropped < requested:
+            frame = client.poll(10.0)
+            assert frame is not None
+            real.arrived(frame.time_ns)
         # 20 of 100 images per second
-        assert 5 <= real.received <= 20
-        assert real.dropped > real.received
+        assert real.dropped > real.received >= 1
 
 
 def test_a_vehicle_in_the_loop_receives_images(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
+    wall = WallClock()
     with Client("room", ports=ports, **SIZE) as client:
+
+        def sleep(seconds: float) -> None:
+            """Each image arrives within one step."""
+            wall.sleep(seconds)
+            wait_until(lambda: _has_all(client), client.sleep)
+
         client.request_vehicle(0, *AHEAD)
         seconds = np.arange(30) / 360.0
-        source = render.recorded(seconds + 1.0, np.zeros((30, 3)), [AHEAD[1]] * 30, speed=0.5)
+        flight = seconds + 1.0, np.zeros((30, 3)), [AHEAD[1]] * 30
+        source = render.recorded(*flight, speed=0.5, wall=wall)
         skipped = source()  # time 0 was requested above
         assert skipped is not None
-        loop = render.VehicleInTheLoop(source, client, camera_rate=60.0)
+        loop = render.VehicleInTheLoop(source, client, camera_rate=60.0, wall=wall)
         stamps: list[int] = []
-        loop.run(0.4, lambda step: stamps.extend(frame.time_ns for frame in step.frames))
+        loop.run(
+            0.4, lambda step: stamps.extend(frame.time_ns for frame in step.frames), sleep=sleep
+        )
         assert loop.poses == 29
-        assert 3 <= len(stamps) <= 6
+        assert len(stamps) == 5
         assert set(stamps) <= {round(1e9 * second) for second in seconds}
         assert loop.latency.count == len(stamps)
+        assert 0.0 <= loop.latency.worst < 0.0021  # received in the step of its pose or the next
 
 
 def test_statistics_report_the_latency_of_answers(ports: tuple[int, int]) -> None:
@@ -290,9 +333,11 @@ def test_statistics_report_the_latency_of_answers(ports: tuple[int, int]) -> Non
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
-        frames = [client.request_vehicle(stamp, *AHEAD) for stamp in range(2, 8)]
+        for stamp in range(2, 8):
+            began = time.monotonic()
+            frame = client.request_vehicle(stamp, *AHEAD)
+            assert 0.05 <= frame.latency <= time.monotonic() - began
         latency = client.statistics.latency
-    assert all(0.05 <= frame.latency < 1.0 for frame in frames)
     assert latency.count == 7
     assert 0.05 <= latency.median <= latency.p95 <= latency.p99 <= latency.worst
     assert "ms mean" in str(latency)

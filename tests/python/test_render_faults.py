@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -14,7 +15,15 @@ import pytest
 
 zmq = pytest.importorskip("zmq")
 
-from fake_renderer import AHEAD, SIZE, FakeRenderer, Message, expected_image, free_pair  # noqa: E402
+from fake_renderer import (  # noqa: E402
+    AHEAD,
+    SIZE,
+    FakeRenderer,
+    Message,
+    expected_image,
+    free_pair,
+    wait_until,
+)
 from propwash.render import (  # noqa: E402
     Client,
     PortInUseError,
@@ -24,11 +33,12 @@ from propwash.render import (  # noqa: E402
 )
 
 
-def _serve_until(client: Client, done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10.0
-    while not done():
-        assert time.monotonic() < deadline, "timeout of 10 s"
-        client.sleep(0.02)
+def _check_pace(renderer: FakeRenderer) -> None:
+    """The poses of a start follow each other after 0.2 s, less than the 0.5 s of repetitions.
+
+    The median, as a busy machine may delay some of them.
+    """
+    assert np.median(np.diff(renderer.times)) < 0.4
 
 
 @pytest.mark.parametrize("newest_only", [False, True])
@@ -36,12 +46,11 @@ def test_the_client_starts_quickly_although_five_poses_are_ignored(
     ports: tuple[int, int], newest_only: bool
 ) -> None:
     with (
-        FakeRenderer(ports, newest_only=newest_only),
+        FakeRenderer(ports, newest_only=newest_only) as renderer,
         Client("room", ports=ports, **SIZE) as client,
     ):
-        began = time.monotonic()
         assert client.request_vehicle(1, *AHEAD).time_ns == 1
-        assert time.monotonic() - began < 2.0
+        _check_pace(renderer)
 
 
 def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> None:
@@ -51,13 +60,14 @@ def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> Non
     ):
         for stamp in range(1, 6):
             assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
-        client.sleep(0.3)
+
+        def has_counted() -> bool:
+            """Of 10; the first may arrive before the client is connected."""
+            return client.statistics.repeated + client.statistics.outdated >= 8
+
+        wait_until(has_counted, client.sleep)
         assert client.poll() is None
-        counted = client.statistics
-        assert counted.frames == 5
-        assert (
-            counted.repeated + counted.outdated >= 8
-        )  # of 10; the first may arrive before the client is connected
+        assert client.statistics.frames == 5
 
 
 def test_a_session_is_restarted_after_a_timeout(ports: tuple[int, int]) -> None:
@@ -66,30 +76,29 @@ def test_a_session_is_restarted_after_a_timeout(ports: tuple[int, int]) -> None:
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
-        time.sleep(1.0)  # without calls, nothing keeps the session alive
-        assert renderer.sessions_ended >= 1
-        assert client.request_vehicle(2, *AHEAD, timeout=3.0).time_ns == 2
+        wait_until(lambda: renderer.sessions_ended >= 1)  # without calls, nothing keeps it alive
+        assert client.request_vehicle(2, *AHEAD).time_ns == 2
 
 
-def test_a_restarted_renderer_is_used_within_two_seconds(ports: tuple[int, int]) -> None:
+def test_a_restarted_renderer_is_used_quickly(ports: tuple[int, int]) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         with FakeRenderer(ports):
             client.request_vehicle(1, *AHEAD)
         client.submit_vehicle(2, *AHEAD)
-        client.sleep(0.3)
-        assert client.renderers == [0]
-        with FakeRenderer(ports):
-            began = time.monotonic()
-            stamp = 3
-            while client.latest is None or client.latest.time_ns < 3:
-                client.submit_vehicle(stamp, *AHEAD)
-                client.poll(0.02)
-                stamp += 1
-                assert time.monotonic() - began < 2.0
+        wait_until(lambda: client.renderers == [0], client.sleep)
+        stamps = itertools.count(3)
+
+        def has_frame() -> bool:
+            client.submit_vehicle(next(stamps), *AHEAD)
+            return client.latest is not None and client.latest.time_ns >= 3
+
+        with FakeRenderer(ports, session_timeout=60.0) as renderer:
+            wait_until(has_frame, client.sleep)
             assert client.renderers == [1]
+            _check_pace(renderer)
         counted = client.statistics
-        assert counted.starts == 2
-        assert counted.submitted == stamp - 1
+        assert counted.starts >= 2
+        assert counted.submitted == next(stamps) - 1
 
 
 def test_frames_are_complete_after_one_of_two_renderers_restarts() -> None:
@@ -101,11 +110,10 @@ def test_frames_are_complete_after_one_of_two_renderers_restarts() -> None:
     ):
         with FakeRenderer(pairs[1], ignored=1):
             assert client.request_vehicle(1, *AHEAD).time_ns == 1
-        client.sleep(0.2)
-        with FakeRenderer(pairs[1]):
-            began = time.monotonic()
+        wait_until(lambda: client.renderers[1] == 0, client.sleep)
+        with FakeRenderer(pairs[1]) as renderer:
             assert sorted(client.request_vehicle(2, *AHEAD).images) == ["a", "b"]
-            assert time.monotonic() - began < 2.0
+            _check_pace(renderer)
 
 
 def _body(answer: Message, **changes: Any) -> Message:
@@ -152,18 +160,20 @@ def test_malformed_answers_are_reported_and_the_next_is_received(
     ports: tuple[int, int], name: str
 ) -> None:
     corrupt, message = MALFORMED[name]
+    faults = {1000: corrupt}  # once, as a pose may be sent again
 
     def modify(answer: Message, pose: dict[str, Any]) -> list[Message]:
-        return [corrupt(answer), answer] if pose["ntime"] > 0 else [answer]
+        fault = faults.pop(pose["ntime"], None)
+        return [answer] if fault is None else [fault(answer), answer]
 
     with (
-        FakeRenderer(ports, ignored=0, modify=modify),
+        FakeRenderer(ports, ignored=0, session_timeout=60.0, modify=modify),
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(0, *AHEAD)  # the sockets are connected
         with pytest.raises(ProtocolError, match=message):
             client.request_vehicle(1000, *AHEAD)
-        frame = client.poll(2.0)
+        frame = client.poll(10.0)
         assert frame is not None
         np.testing.assert_array_equal(frame.images["camera"], expected_image(48, 32, 0, 1000))
         assert client.statistics.faulty >= 1
@@ -230,7 +240,7 @@ def test_errors_name_ports_and_command_of_a_missing_renderer(ports: tuple[int, i
         began = time.monotonic()
         with pytest.raises(RenderTimeoutError) as caught:
             client.request_vehicle(1, *AHEAD, timeout=0.3)
-        assert 0.3 <= time.monotonic() - began < 3.0
+        assert 0.3 <= time.monotonic() - began < 9.0  # the default is 10 s
         text = str(caught.value)
         assert "no renderer is connected" in text
         assert f"--scene room --port {ports[0]} {ports[1]}" in text
@@ -244,23 +254,25 @@ def test_a_silent_renderer_is_distinguished_from_a_missing_one(
     ports: tuple[int, int],
 ) -> None:
     with (
-        FakeRenderer(ports, ignored=10**6),
+        FakeRenderer(ports, ignored=10**6, session_timeout=60.0),
         Client("nowhere", ports=ports, **SIZE) as client,
-        pytest.raises(
-            RenderTimeoutError, match=r"a renderer is connected.*-output-port.*'nowhere'"
-        ),
     ):
-        client.request_vehicle(1, *AHEAD, timeout=0.6)
+        wait_until(lambda: client.renderers == [1], client.sleep)
+        with pytest.raises(
+            RenderTimeoutError, match=r"a renderer is connected.*-output-port.*'nowhere'"
+        ):
+            client.request_vehicle(1, *AHEAD, timeout=0.3)
 
 
 def test_two_renderers_on_one_pair_of_ports_are_reported(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, ignored=10**6),
-        FakeRenderer(ports, ignored=10**6),
+        FakeRenderer(ports, ignored=10**6, session_timeout=60.0),
+        FakeRenderer(ports, ignored=10**6, session_timeout=60.0),
         Client("room", ports=ports, **SIZE) as client,
-        pytest.raises(RenderTimeoutError, match="2 renderers share these ports"),
     ):
-        client.request_vehicle(1, *AHEAD, timeout=1.0)
+        wait_until(lambda: client.renderers == [2], client.sleep)
+        with pytest.raises(RenderTimeoutError, match="2 renderers share these ports"):
+            client.request_vehicle(1, *AHEAD, timeout=0.3)
 
 
 def test_errors_name_a_port_in_use_and_ports_are_released(ports: tuple[int, int]) -> None:
@@ -296,13 +308,19 @@ def test_a_closed_client_raises(ports: tuple[int, int]) -> None:
 
 def test_a_restart_starts_a_new_session(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, ignored=1) as renderer,
+        FakeRenderer(ports, ignored=1, session_timeout=60.0) as renderer,
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
+        began = time.monotonic()
         client.submit_vehicle(2, *AHEAD)
         client.restart()
-        assert client.request_vehicle(3, *AHEAD, timeout=6.0).time_ns == 3
+        client.submit_vehicle(3, *AHEAD)
+        renderer.session_timeout = 0.1
+        wait_until(lambda: renderer.sessions_ended > 0, client.sleep)
+        renderer.session_timeout = 60.0
+        wait_until(lambda: client.latest is not None and client.latest.time_ns == 3, client.sleep)
+        assert time.monotonic() - began > 2.0  # s, after which published renderers end a session
         assert renderer.sessions_ended == 1
         assert client.statistics.frames + client.statistics.dropped == 3
 

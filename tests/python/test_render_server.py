@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -312,12 +313,22 @@ def test_malformed_messages_do_not_stop_the_server() -> None:
 
 
 def test_a_timeout_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propwash.render.server.SESSION_TIMEOUT", 0.2)
-    with running(lambda ports: server(ports=ports)) as (_, client):
+    timeout = "propwash.render.server.SESSION_TIMEOUT"
+    monkeypatch.setattr(timeout, 60.0)
+    ended = threading.Event()
+    with running(lambda ports: server(ports=ports)) as (renderer, client):
+
+        def forget() -> None:
+            Server.forget(renderer)
+            ended.set()
+
+        monkeypatch.setattr(renderer, "forget", forget)
         moved = [camera("f", "flow", position=(0.0, 0.2, 1.5))]
         client.request(payload([camera("f", "flow")], ntime=1))
         assert client.request(payload(moved, ntime=2)).images["f"].any()
-        time.sleep(0.6)
+        assert not ended.is_set()
+        monkeypatch.setattr(timeout, 0.2)
+        assert ended.wait(TIMEOUT)
         fresh = client.request(payload([camera("f", "flow")], ntime=3))
         assert not fresh.images["f"].any()  # the first image of a session has no flow
 

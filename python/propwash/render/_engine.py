@@ -255,7 +255,7 @@ class Engine:
             side.serve(now)
             for _ in range(_AT_ONCE):
                 try:
-                    some, part = side.receive(now)
+                    some, part = side.receive()
                 except _core.ProtocolError as error:
                     # the traceback would keep the message in memory, which may be large
                     self.last_fault = error.with_traceback(None)

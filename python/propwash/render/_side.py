@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,7 +122,7 @@ class Side:
             self.session.renderer_connected(now)
         self._send(self.session.poll(now))
 
-    def receive(self, now: float) -> tuple[bool, Part | None]:
+    def receive(self) -> tuple[bool, Part | None]:
         """Receives one message; returns whether there was one, and the part if it is new.
 
         Raises ProtocolError for a malformed message.
@@ -129,6 +130,8 @@ class Side:
         frames = self.link.receive()
         if frames is None:
             return False, None
+        # not the time at which the client began to serve, which would shorten latencies
+        now = time.monotonic()
         answer = self.session.receive([frame.buffer for frame in frames], now)
         return True, None if answer is None else self._part(answer)
 
