@@ -26,6 +26,13 @@ window.pad = {
 };
 navigator.getGamepads = () => [window.pad, null, null, null];
 """
+PROGRAM = f"""
+import sys
+from propwash.arcade import _pages
+from propwash.__main__ import run
+_pages.SILENCE = {PATIENCE}  # the browser or the arcade may stop for a while
+sys.exit(run())
+"""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -55,11 +62,11 @@ def offline_chromium(path: str) -> Iterator[Any]:
 
 
 class RunningArcade:
-    """`python -m propwash arcade` in a process."""
+    """`python -m propwash arcade` in a process, which is patient with a silent pilot."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
-        command = [sys.executable, "-m", "propwash", "arcade", "--no-browser", "--port", "0"]
+        command = [sys.executable, "-c", PROGRAM, "arcade", "--no-browser", "--port", "0"]
         command += ["--folder", str(folder), *options]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -94,6 +101,7 @@ class ArcadePage:
         self.page.goto(url)
         self.wait("window.arcade?.frames > 1 && arcade.status && arcade.course")
         if self.get("arcade.status.role") == "pilot":  # whatever the test before has left
+            self.wait("arcade.number > 0")  # the sticks of this page
             self.clock(1.0)
             self.get("document.getElementById('reset').click()")
             self.wait("arcade.hud.phase === 'ready'")
@@ -159,10 +167,11 @@ class KeyPilot:
         self._down = down
 
     def release(self) -> None:
-        """Releases all keys."""
+        """Releases all keys, and waits until the sticks are centred."""
         for key in self._down:
             self._keyboard.up(key)
         self._down = set()
+        self._arcade.wait("Object.values(arcade.sticks).join() === '0,0,0,0.5'")
 
     def deflections(self, hud: dict[str, Any], gate: dict[str, Any]) -> list[float]:
         """Roll, pitch, yaw and climb, -1 to 1, along the axis of a gate."""

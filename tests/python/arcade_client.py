@@ -12,6 +12,8 @@ from propwash.arcade import Snapshot, Sticks
 from propwash.arcade._messages import Hud, unpack_image
 from websockets.asyncio.client import ClientConnection, connect
 
+PATIENCE = 60.0
+"""s, for a message on a loaded machine."""
 SILENT = ("hello", "course", "board", "status", "flight")
 """Types of messages that may arrive at any time."""
 
@@ -39,7 +41,7 @@ class PageClient:
         await self.send(type="input", number=self._number, sticks=values, mode=mode)
         return self._number
 
-    async def receive(self, limit: float = 20.0) -> dict[str, Any] | Hud:
+    async def receive(self, limit: float = PATIENCE) -> dict[str, Any] | Hud:
         """The next message or the numbers of the next image."""
         data = await asyncio.wait_for(self.socket.recv(), limit)
         if isinstance(data, str):
@@ -54,9 +56,9 @@ class PageClient:
 
     async def until(self, kind: str, **fields: Any) -> dict[str, Any]:
         """The next message of a type with these fields; a notice is an error unless awaited."""
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(PATIENCE):
             while True:
-                message = await self.receive()
+                message = await self.receive(PATIENCE)
                 if not isinstance(message, dict):
                     continue
                 assert message["type"] in (kind, *SILENT), message

@@ -21,6 +21,8 @@ from propwash import logs
 pytest_plugins = "arcade_browser_fixtures"
 pytestmark = pytest.mark.slow
 
+FLIGHTS = 5  # tries: a vehicle collides if the machine stops while a key is down
+
 
 def test_the_page_needs_no_network(arcade: RunningArcade, context: Any) -> None:
     page = ArcadePage(context, arcade.url)
@@ -51,21 +53,32 @@ def test_the_page_fits_the_screen(
     assert page.get(f"{buttons}.every(b => b.getBoundingClientRect().right <= {width})")
 
 
+def fly_to_a_gate(page: ArcadePage) -> list[str]:
+    """Flies until a gate or a collision, and resets; returns the names of the gates passed."""
+    page.get("arcade.lastLog = null")
+    pilot = KeyPilot(page)
+    page.wait("arcade.hud.passed.length > 0 || arcade.hud.phase === 'collided'", pilot.step)
+    pilot.release()
+    passed = page.get("arcade.hud.passed.map((each) => each[0])")
+    page.press("r")
+    page.wait("arcade.lastLog && arcade.hud.phase === 'ready'")
+    return list(passed)
+
+
 def test_keys_fly_through_a_gate_and_the_log_has_the_flight(
     arcade: RunningArcade, context: Any
 ) -> None:
     page = ArcadePage(context, arcade.url)
-    before = arcade.logs()
-    pilot = KeyPilot(page)
     page.press("t")
     page.wait("arcade.hud.scale === 0.5")  # two images for one at full speed: the machine is busy
-    page.wait("arcade.hud.phase !== 'ready' && arcade.hud.passed.length > 0", pilot.step)
-    pilot.release()
-    assert page.get("arcade.hud.passed[0][0]") == page.get("arcade.course.gates[0].name")
-    page.press("r")
-    page.wait("arcade.lastLog && arcade.hud.phase === 'ready'")
-    (log,) = set(arcade.logs()) - set(before)
-    assert log.name == Path(page.get("arcade.lastLog")).name
+    for _ in range(FLIGHTS):
+        before = arcade.logs()
+        passed = fly_to_a_gate(page)
+        (log,) = set(arcade.logs()) - set(before)
+        assert log.name == Path(page.get("arcade.lastLog")).name
+        if passed:
+            break
+    assert passed == [page.get("arcade.course.gates[0].name")]
     record = logs.read_record(log)
     assert record.gates is not None
     assert record.gates[-1] == 1
@@ -74,6 +87,31 @@ def test_keys_fly_through_a_gate_and_the_log_has_the_flight(
     assert np.ptp(record.sticks[:, 1]) > 0.1  # pitch
     assert record.position[0, 2] < 0.3 < record.position[:, 2].max()
     assert page.errors == []
+
+
+RELEASE = """([code, x, y]) => {
+  window.hasMoved = false;
+  const timer = setInterval(() => {
+    if (arcade.hud.velocity[0] * x + arcade.hud.velocity[1] * y < 0.4) return;
+    clearInterval(timer);
+    window.hasMoved = true;
+    window.dispatchEvent(new KeyboardEvent("keyup", { code, bubbles: true }));
+  }, 10);
+}"""
+
+
+def moves(page: ArcadePage, key: str, direction: Any) -> bool:
+    """Holds a key until the vehicle moves in a direction, and stops; False if it collides.
+
+    The page releases the key, as this process may be late.
+    """
+    collided = "arcade.hud.phase === 'collided'"
+    page.page.evaluate(RELEASE, [key, *direction.tolist()])
+    page.page.keyboard.down(key)
+    page.wait(f"hasMoved || {collided}")
+    page.page.keyboard.up(key)
+    page.wait(f"Math.hypot(...arcade.hud.velocity) < 0.2 || {collided}")
+    return not page.get(collided)
 
 
 def test_each_key_moves_the_vehicle_in_its_direction(arcade: RunningArcade, context: Any) -> None:
@@ -88,12 +126,12 @@ def test_each_key_moves_the_vehicle_in_its_direction(arcade: RunningArcade, cont
         ("ArrowLeft", left),
         ("ArrowRight", -left),
     ):
-        page.page.keyboard.down(key)
-        ahead = f"arcade.hud.velocity[0] * {direction[0]} + arcade.hud.velocity[1] * {direction[1]}"
-        page.wait(f"{ahead} > 0.4")
-        page.page.keyboard.up(key)
-        page.wait("Math.hypot(...arcade.hud.velocity) < 0.2")
-    assert page.get("arcade.hud.phase") == "flying"
+        for _ in range(FLIGHTS):
+            moved = moves(page, key, direction)
+            if moved:
+                break
+            take_off(page, scale=0.25)
+        assert moved, key
 
 
 @pytest.mark.parametrize("course", ["alphapilot", "eight"])
@@ -134,7 +172,7 @@ def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, conte
     assert page.page.locator("#message").is_visible()
     page.press("Space")
     page.wait(f"!arcade.hud.paused && arcade.hud.time > {time}")
-    for scale in (0.5, 0.25, 1):
+    for scale in (0.5, 0.25, 1, 0.5, 0.25):
         page.press("t")
         page.wait(f"arcade.hud.scale === {scale}")
     for view in ("onboard", "chase"):
@@ -180,16 +218,16 @@ def test_a_hidden_page_pauses_and_a_lost_focus_centres_the_sticks(
 ) -> None:
     page = ArcadePage(context, arcade.url)
     take_off(page)
+    page.get(
+        "Object.defineProperty(document, 'hidden', { value: true });"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    page.wait("arcade.status.paused")  # the key below cannot cause a collision
     page.page.keyboard.down("ArrowRight")
     page.wait("arcade.sticks.roll > 0.2")
     page.get("window.dispatchEvent(new Event('blur'))")
     page.wait("arcade.sticks.roll === 0")
     page.page.keyboard.up("ArrowRight")
-    page.get(
-        "Object.defineProperty(document, 'hidden', { value: true });"
-        "document.dispatchEvent(new Event('visibilitychange'))"
-    )
-    page.wait("arcade.status.paused")
 
 
 def test_a_lost_server_is_shown_and_the_log_of_the_flight_is_kept(

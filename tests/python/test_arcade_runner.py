@@ -197,8 +197,10 @@ def test_a_slow_or_failing_writer_does_not_stop_time() -> None:
     runner.start()
     runner.set_input(UP, "assisted", 1)
     until(lambda: runner.snapshot.race_time > 0.1)
+    runner.set_input(Sticks(), "assisted")
     runner.reset()
     until(lambda: runner.snapshot.phase == "ready")
+    runner.set_input(UP, "assisted", 2)
     until(lambda: runner.snapshot.phase == "flying")
     at = runner.snapshot.time
     until(lambda: runner.snapshot.time > at + 0.3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._courses import courses
 from propwash.arcade._ghosts import Ghost, GhostKind
+from propwash.arcade._interface import Snapshot
 
 VEHICLE = "flightgoggles"
 
@@ -30,11 +31,25 @@ class SlowRunner(Runner):
         return super().select(*settings)
 
 
+class WatchedGame(Game):
+    """A game that calls a function once, after its snapshot has been read."""
+
+    after_read: Callable[[], None] | None = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest snapshot before the call."""
+        snapshot, call, self.after_read = super().snapshot, self.after_read, None
+        if call is not None:
+            call()
+        return snapshot
+
+
 class Parts:
     """An arcade with a slow runner, and the ghosts that it asked for."""
 
     def __init__(self) -> None:
-        game = Game(courses()["eight"])
+        self.game = game = WatchedGame(courses()["eight"])
         self.runner = SlowRunner(game)
         self.ghosts: list[tuple[str, int]] = []
         self.arcade = Arcade(
@@ -111,3 +126,21 @@ def test_ghosts_of_a_replaced_game_are_not_made(parts: Parts) -> None:
         time.sleep(0.01)
     parts.arcade.close()
     assert parts.ghosts == [("pilot", 1)]
+
+
+def test_an_image_says_paused_only_with_the_last_snapshot(parts: Parts) -> None:
+    """Also when a tick and the pause come while it is made."""
+
+    def tick_and_pause() -> None:
+        parts.runner.step()
+        parts.arcade.pause(True)
+        parts.runner.step()
+
+    parts.runner.step()
+    parts.game.after_read = tick_and_pause
+    assert not parts.arcade.frame_state.paused
+    assert parts.runner.paused
+    at = parts.runner.snapshot.time
+    parts.runner.step()
+    frame_state = parts.arcade.frame_state
+    assert (frame_state.paused, frame_state.snapshot.time) == (True, at)

@@ -127,19 +127,17 @@ def test_images_are_streamed_and_a_page_that_stops_does_not_delay_others() -> No
             async with opened(parts.site.url) as one, opened(parts.site.url) as two:
                 fast, slow = PageClient(one), PageClient(two)
                 slow.acknowledges = False
-                await slow.image()
-                await settled(lambda: len(parts.pages.all[1].unshown) == MAX_UNSHOWN)
+                unshown = parts.pages.all[1].unshown
+                newest = await slow.image()
+                await settled(lambda: len(unshown) == MAX_UNSHOWN)
                 frames = [(await fast.image()).frame for _ in range(50)]
                 assert frames == sorted(set(frames))
                 assert fast.jpeg == b"jpeg" * 5000
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(0.2):
-                        while True:
-                            await slow.image()
-                assert slow.images <= MAX_UNSHOWN
-                assert slow.hud is not None
-                await slow.send(type="shown", frame=slow.hud.frame)
-                assert (await slow.image()).frame >= frames[-1]
+                assert len(unshown) == MAX_UNSHOWN
+                while newest.frame < unshown[-1]:  # a late image may have replaced one before it
+                    newest = await slow.image()
+                await slow.send(type="shown", frame=newest.frame)
+                assert (await slow.image()).frame >= frames[-1]  # none between: it would be older
 
     asyncio.run(check())
 

@@ -74,7 +74,8 @@ class Arcade:
             if self._lineup.game is not game:
                 self._lineup = Lineup(game)
             lineup = self._lineup
-        return FrameState(lineup, game.snapshot, self._view, runner.scale, runner.paused)
+        paused = runner.paused  # before the snapshot: no tick follows a pause
+        return FrameState(lineup, game.snapshot, self._view, runner.scale, paused)
 
     @property
     def flying(self) -> bool:
