@@ -6,14 +6,18 @@ The vehicle climbs and descends in assisted mode. The first part is the processo
 tick (four steps, sticks, rule, log). The second is in real time: the physics thread, with and
 without the thread of the images, which draws as often as a page that acknowledges at once. The
 delay of a tick is its start compared with the wall clock, beyond that of the earliest tick. The
-first row is that of a thread that only sleeps until each tick: the delays of the machine itself.
+first rows are the delays of the machine itself: of a thread that only sleeps until each tick, alone
+and beside another process that computes as much as the images.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,14 @@ from propwash.arcade._serve import SWITCH_INTERVAL
 
 CLIMB, DESCEND = Sticks(throttle=0.6, yaw=0.2), Sticks(throttle=0.45, yaw=0.2)
 SIZE = (640, 360)
+BURSTS = """
+import time
+while True:
+    end = time.monotonic() + 0.009
+    while time.monotonic() < end:
+        pass
+    time.sleep(1.0 / 60.0 - 0.009)
+"""
 
 
 def sticks_of(snapshot: Snapshot) -> Sticks:
@@ -63,6 +75,16 @@ def sleep_delays(seconds: float) -> np.ndarray:
         time.sleep(max(0.0, began + due - time.monotonic()))
         delays.append(time.monotonic() - began - due)
     return np.array(delays)
+
+
+@contextmanager
+def busy_process() -> Iterator[None]:
+    """Another process, which computes 9 ms of each 60th of a second."""
+    with subprocess.Popen([sys.executable, "-c", BURSTS]) as process:
+        try:
+            yield
+        finally:
+            process.kill()
 
 
 def row(name: str, delays: np.ndarray, note: str = "") -> str:
@@ -126,6 +148,8 @@ def main() -> None:
     print(f"{course.name}: a tick takes {1e6 * cost:.0f} us of {1e6 * TICK:.0f} us")
     print(f"{'delay of ticks [ms]':24s}{'median':>8s}{'99 %':>8s}{'99.9 %':>8s}{'max':>8s}")
     print(row("sleep alone", sleep_delays(options.seconds)))
+    with busy_process():
+        print(row("sleep, busy process", sleep_delays(options.seconds)))
     for name, threads in (("without images", None), ("with images", options.threads)):
         delays, skipped, rate = tick_delays(Timed(course), options.seconds, threads)
         note = f"   {rate:.0f} images/s, {1e3 * skipped:.0f} ms left out"
