@@ -45,16 +45,6 @@ def free_pair() -> tuple[int, int]:
     return free_port(), free_port()
 
 
-def wait_until(
-    done: Callable[[], bool], sleep: Callable[[float], object] = time.sleep, seconds: float = 30.0
-) -> None:
-    """Waits until `done()`. sleep: that of a client serves its renderers meanwhile."""
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, f"timeout of {seconds:g} s"
-        sleep(0.01)
-
-
 def expected_image(width: int, height: int, camera: int, ntime: int) -> NDArray[np.uint8]:
     """(h, w, 3), top row first: red counts rows, green columns, blue cameras and µs."""
     image = np.empty((height, width, 3), np.uint8)

@@ -8,7 +8,8 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,16 @@ def restore_signals() -> None:
     """Restores signals in a child process: background jobs ignore SIGINT, those of nohup SIGHUP."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+
+
+def wait_until(
+    done: Callable[[], bool], sleep: Callable[[float], object] = time.sleep, seconds: float = 30.0
+) -> None:
+    """Waits until `done()`. sleep: that of a client serves its renderers meanwhile."""
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, f"timeout of {seconds:g} s"
+        sleep(0.01)
 
 
 class WallClock:

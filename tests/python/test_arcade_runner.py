@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from helpers import WallClock, wait_until
 from propwash.arcade import TICK, Game, Runner, Sticks
 from propwash.arcade._courses import courses
 from propwash.logs import FlightRecord
@@ -15,19 +15,6 @@ from propwash.race import Result
 
 UP = Sticks(throttle=0.9)
 COURSE = courses()["eight"]
-
-
-class Clock:
-    """A clock that passes only in `sleep`."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
 
 
 class Flights:
@@ -50,8 +37,8 @@ class Flights:
 
 
 @pytest.fixture(name="clock")
-def clock_() -> Clock:
-    return Clock()
+def clock_() -> WallClock:
+    return WallClock()
 
 
 @pytest.fixture(name="flights")
@@ -60,13 +47,13 @@ def flights_() -> Flights:
 
 
 @pytest.fixture(name="runner")
-def runner_(clock: Clock, flights: Flights) -> Iterator[Runner]:
+def runner_(clock: WallClock, flights: Flights) -> Iterator[Runner]:
     runner = Runner(Game(COURSE), finished=flights, clock=clock, sleep=clock.sleep)
     yield runner
     runner.stop()
 
 
-def run(runner: Runner, clock: Clock, seconds: float) -> float:
+def run(runner: Runner, clock: WallClock, seconds: float) -> float:
     """Steps for a wall time [s]; returns the simulated time that passed."""
     before, end = runner.snapshot.time, clock.now + seconds
     while clock.now < end - 1e-9:
@@ -74,21 +61,14 @@ def run(runner: Runner, clock: Clock, seconds: float) -> float:
     return runner.snapshot.time - before
 
 
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.002)
-
-
-def test_simulated_time_follows_the_clock_times_its_scale(runner: Runner, clock: Clock) -> None:
+def test_simulated_time_follows_the_clock_times_its_scale(runner: Runner, clock: WallClock) -> None:
     for scale in (1.0, 0.5, 0.25, 1.0):
         runner.set_scale(scale)
         assert run(runner, clock, 1.0) == pytest.approx(scale, abs=2 * TICK)
     assert runner.skipped == 0.0
 
 
-def test_a_pause_stops_time_and_is_not_made_up_for(runner: Runner, clock: Clock) -> None:
+def test_a_pause_stops_time_and_is_not_made_up_for(runner: Runner, clock: WallClock) -> None:
     run(runner, clock, 0.5)
     runner.pause(True)
     at = runner.snapshot.time
@@ -103,7 +83,7 @@ def test_a_pause_stops_time_and_is_not_made_up_for(runner: Runner, clock: Clock)
 
 
 def test_after_a_short_delay_it_catches_up_and_after_a_long_one_it_goes_on(
-    runner: Runner, clock: Clock
+    runner: Runner, clock: WallClock
 ) -> None:
     run(runner, clock, 0.5)
     clock.now += 0.08
@@ -131,7 +111,7 @@ def test_scales_out_of_range_are_refused(runner: Runner, scale: Any) -> None:
         runner.set_scale(scale)
 
 
-def test_each_flight_is_passed_on_once(runner: Runner, clock: Clock, flights: Flights) -> None:
+def test_each_flight_is_passed_on_once(runner: Runner, clock: WallClock, flights: Flights) -> None:
     runner.reset()  # nothing has flown
     run(runner, clock, 0.5)
     runner.set_input(UP, "assisted")
@@ -155,7 +135,7 @@ def test_each_flight_is_passed_on_once(runner: Runner, clock: Clock, flights: Fl
 
 
 def test_the_slowest_scale_of_a_flight_is_passed_on(
-    runner: Runner, clock: Clock, flights: Flights
+    runner: Runner, clock: WallClock, flights: Flights
 ) -> None:
     runner.set_input(UP, "assisted")
     runner.set_scale(0.5)
@@ -175,7 +155,7 @@ def test_the_slowest_scale_of_a_flight_is_passed_on(
     assert flights.scales == [1.0, 0.25, 1.0]
 
 
-def test_an_invalid_selection_changes_nothing(runner: Runner, clock: Clock) -> None:
+def test_an_invalid_selection_changes_nothing(runner: Runner, clock: WallClock) -> None:
     run(runner, clock, 0.2)
     game = runner.game
     with pytest.raises(ValueError, match="zeppelin"):
@@ -196,14 +176,14 @@ def test_a_slow_or_failing_writer_does_not_stop_time() -> None:
     runner = Runner(Game(COURSE), finished=finished, report=reports.append)
     runner.start()
     runner.set_input(UP, "assisted", 1)
-    until(lambda: runner.snapshot.race_time > 0.1)
+    wait_until(lambda: runner.snapshot.race_time > 0.1)
     runner.set_input(Sticks(), "assisted")
     runner.reset()
-    until(lambda: runner.snapshot.phase == "ready")
+    wait_until(lambda: runner.snapshot.phase == "ready")
     runner.set_input(UP, "assisted", 2)
-    until(lambda: runner.snapshot.phase == "flying")
+    wait_until(lambda: runner.snapshot.phase == "flying")
     at = runner.snapshot.time
-    until(lambda: runner.snapshot.time > at + 0.3)
+    wait_until(lambda: runner.snapshot.time > at + 0.3)
     assert reports == []
     release.set()
     runner.stop()
@@ -214,9 +194,9 @@ def test_stopping_a_paused_flight_passes_it_on(flights: Flights) -> None:
     runner = Runner(Game(COURSE), finished=flights)
     runner.start()
     runner.set_input(UP, "assisted")
-    until(lambda: runner.game.has_flown)
+    wait_until(lambda: runner.game.has_flown)
     runner.pause(True)
-    until(lambda: runner.paused)
+    wait_until(lambda: runner.paused)
     rows = runner.snapshot.time
     runner.stop()
     assert flights.ends == ["stopped"]
@@ -231,10 +211,10 @@ def test_an_error_of_physics_is_kept_and_the_flight_passed_on(
     runner = Runner(Game(COURSE), finished=flights)
     runner.start()
     runner.set_input(UP, "assisted")
-    until(lambda: runner.game.has_flown)
+    wait_until(lambda: runner.game.has_flown)
     assert runner.error is None
     monkeypatch.setattr(runner.game, "tick", lambda *arguments: 1 / 0)
-    until(lambda: runner.error is not None)
+    wait_until(lambda: runner.error is not None)
     assert isinstance(runner.error, ZeroDivisionError)
     runner.stop()
     assert flights.ends == ["stopped"]

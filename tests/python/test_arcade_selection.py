@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from helpers import wait_until
 from propwash.arcade import Game, Runner, Sticks
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
@@ -76,10 +76,7 @@ class Parts:
     def replaced(self) -> None:
         """Steps until the game is the selected one."""
         self.runner.may_select.set()
-        end = time.monotonic() + 20.0
-        while self.runner.game.seed != 1:
-            assert time.monotonic() < end
-            self.runner.step()
+        wait_until(lambda: self.runner.game.seed == 1, lambda _: self.runner.step())
 
     def close(self) -> None:
         """Waits for the selection, and carries out what it requested."""
@@ -121,9 +118,7 @@ def test_ghosts_of_a_replaced_game_are_not_made(parts: Parts) -> None:
     parts.select(1, "pilot", "policy")
     parts.replaced()
     parts.arcade.poll()
-    end = time.monotonic() + 20.0
-    while not parts.ghosts and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: bool(parts.ghosts))
     parts.arcade.close()
     assert parts.ghosts == [("pilot", 1)]
 

@@ -28,9 +28,8 @@ from fake_renderer import (  # noqa: E402
     FakeRenderer,
     expected_image,
     free_pair,
-    wait_until,
 )
-from helpers import WallClock  # noqa: E402
+from helpers import WallClock, wait_until  # noqa: E402
 from propwash import render  # noqa: E402
 from propwash.render import Client, RenderCamera, RenderObject  # noqa: E402
 

@@ -22,8 +22,8 @@ from fake_renderer import (  # noqa: E402
     Message,
     expected_image,
     free_pair,
-    wait_until,
 )
+from helpers import wait_until  # noqa: E402
 from propwash.render import (  # noqa: E402
     Client,
     PortInUseError,
