@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from propwash._checks import available_threads
-from propwash._files import check_file, check_folder
+from propwash._files import check_file
 from propwash.cli._shared import add_vehicle, check_range, image_size, progress
 
 _MAX_THREADS = 4
@@ -121,7 +121,6 @@ def run(options: argparse.Namespace) -> None:
         options.threads = min(available_threads(), _MAX_THREADS)
     if options.film is not None:
         return _film(options)
-    check_folder(options.folder, "--folder")
     serve(
         Settings(
             course=options.course or "alphapilot",
