@@ -72,8 +72,8 @@ export function drawHud(hud, size) {
   setText($("mode"), hud.mode);
   $("scale").hidden = hud.scale === 1;
   setText($("scale"), `${hud.scale}×`);
-  const late = hud.ghosts.filter(([, seconds]) => seconds !== null);
-  fill($("ghost-times"), late, "div", ([name, seconds]) => [
+  const compared = hud.ghosts.filter(([, seconds]) => seconds !== null);
+  fill($("ghost-times"), compared, "div", ([name, seconds]) => [
     element("span", name),
     element("b", signed(seconds), seconds > 0 ? "slower" : "faster"),
   ]);
