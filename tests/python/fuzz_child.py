@@ -64,7 +64,7 @@ def warm_up(reader: Reader) -> None:
 
 
 def feed(reader: Reader, seed: int, indices: range, seconds: float) -> None:
-    """Runs the reader on the inputs until `seconds` are over, at least on the first ones."""
+    """Runs the reader on the inputs for at most `seconds`, except for the first ones."""
     totals: dict[str, Any] = {"tried": 0, "accepted": 0, "refused": 0, "slowest": 0.0}
     end = time.monotonic() + seconds
     for index in indices:
