@@ -3,6 +3,7 @@
 #
 #   PYTHON           the Python for .venv (python3)
 #   JOBS             parallel compile jobs (the number of cores, fewer with little memory)
+#   KERNELS          native: compile the kernels for this processor only; all: for every instruction set
 #   SYSTEM_PACKAGES  no: do not install optional packages with apt
 # CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are passed on.
 
@@ -14,6 +15,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 PYTHON ?= python3
+KERNELS ?= native
 SYSTEM_PACKAGES ?= yes
 JOBS ?= $(shell sh tools/jobs.sh)
 
@@ -82,7 +84,7 @@ tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they
 wheel: $(venv)/.build-tools $(venv)/.wheel ## a wheel (manylinux on Linux) and a source distribution in dist/
 	rm -rf build/wheel
 	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel \
-	  --config-settings=build-dir=build/python .
+	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=all .
 	@mkdir -p dist
 	@if [ "$$(uname -s)" = Linux ]; then $(bin)/auditwheel repair --only-plat --wheel-dir dist build/wheel/*.whl; \
 	  else cp build/wheel/*.whl dist; fi
@@ -128,7 +130,7 @@ $(venv)/.tidy: | $(venv)/.test
 $(venv)/.package: $(venv)/.run-tools $(sources)
 	@echo "make: building and installing propwash into $(venv) with $(JOBS) job(s)"
 	@$(bin)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
-	  --config-settings=build-dir=build/python .
+	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=$(KERNELS) .
 	@touch $@
 
 $(venv)/.system: tools/system_packages.sh | $(venv)/bin/python

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "processor.hpp"
 #include "propwash/version.hpp"
 
 namespace propwash::bindings {
@@ -32,20 +33,21 @@ struct Candidate {
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = [] {
     std::vector<Candidate> found;
+    [[maybe_unused]] const int level = processor_level();
+#if defined(PROPWASH_KERNELS_BASELINE)
     found.push_back(PROPWASH_CANDIDATE(baseline));
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    bool v3_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                   __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-#if !defined(__clang__)
-    v3_runs = v3_runs && __builtin_cpu_supports("x86-64-v3");
 #endif
-    const bool v4_runs = v3_runs && __builtin_cpu_supports("avx512f") &&
-                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (v3_runs) found.push_back(PROPWASH_CANDIDATE(v3));
-    if (v4_runs) found.push_back(PROPWASH_CANDIDATE(v4));
+#if defined(PROPWASH_KERNELS_V3)
+    if (level >= 3) found.push_back(PROPWASH_CANDIDATE(v3));
 #endif
+#if defined(PROPWASH_KERNELS_V4)
+    if (level >= 4) found.push_back(PROPWASH_CANDIDATE(v4));
+#endif
+    if (found.empty()) {
+      throw std::runtime_error(
+          "propwash was built for the processor of another machine (PROPWASH_KERNELS=native) and "
+          "has no kernels for this one; build it here, or with PROPWASH_KERNELS=all");
+    }
     return found;
   }();
   return all;
@@ -68,7 +70,7 @@ const Candidate& chosen() {
   }
   throw std::invalid_argument(
       "PROPWASH_ISA = '" + std::string(requested) +
-      "': expected an instruction set that this processor supports: " + names());
+      "': expected an instruction set that was built and that this processor supports: " + names());
 }
 
 const char* compiler() {

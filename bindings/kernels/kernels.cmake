@@ -37,20 +37,44 @@ set_source_files_properties(
                               SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(kernels/trace_kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
-  propwash_kernels(baseline w) # NEON
-else()
-  # These options save a quarter of the compile time without loss of speed in registers of two or
-  # four lanes. With v4 they would slow float64 vehicles of general form by a tenth.
-  set(_propwash_baseline "")
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(_propwash_baseline -fno-gcse -fno-gcse-after-reload -fno-ipa-cp-clone
-                           --param=sccvn-max-alias-queries-per-access=100)
-  endif()
-  propwash_kernels(baseline x ${_propwash_baseline})
-endif()
+# PROPWASH_KERNELS=native, for a build that stays on this machine, compiles one set instead of three.
+set(PROPWASH_KERNELS all CACHE STRING "Instruction sets of the kernels: all, or native (this processor's)")
+set_property(CACHE PROPWASH_KERNELS PROPERTY STRINGS all native)
+set(_propwash_sets baseline)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  # without -mtune, v4 code is up to 7 % slower on processors that support v4; v3 code is not
-  propwash_kernels(v3 x -march=x86-64-v3)
-  propwash_kernels(v4 v -march=x86-64-v4 -mtune=icelake-server)
+  set(_propwash_sets baseline v3 v4)
 endif()
+if(PROPWASH_KERNELS STREQUAL "native")
+  try_run(_propwash_level _propwash_level_compiles SOURCES
+          "${CMAKE_CURRENT_SOURCE_DIR}/kernels/processor_level.cpp")
+  if(_propwash_level EQUAL 3 OR _propwash_level EQUAL 4)
+    set(_propwash_sets v${_propwash_level})
+  elseif(_propwash_level EQUAL 1)
+    set(_propwash_sets baseline)
+  else()
+    message(FATAL_ERROR "PROPWASH_KERNELS = native: a test program must run on this machine; use all")
+  endif()
+elseif(NOT PROPWASH_KERNELS STREQUAL "all")
+  message(FATAL_ERROR "PROPWASH_KERNELS = ${PROPWASH_KERNELS}: expected all or native")
+endif()
+message(STATUS "propwash: kernels for ${_propwash_sets}")
+
+# without -mtune, v4 code is up to 7 % slower on processors that support v4; v3 code is not
+set(_propwash_flags_v3 x -march=x86-64-v3)
+set(_propwash_flags_v4 v -march=x86-64-v4 -mtune=icelake-server)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(_propwash_flags_baseline w) # NEON
+else()
+  set(_propwash_flags_baseline x)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # These options save a quarter of the compile time without loss of speed in registers of two or
+    # four lanes. With v4 they would slow float64 vehicles of general form by a tenth.
+    list(APPEND _propwash_flags_baseline -fno-gcse -fno-gcse-after-reload -fno-ipa-cp-clone
+         --param=sccvn-max-alias-queries-per-access=100)
+  endif()
+endif()
+foreach(isa IN LISTS _propwash_sets)
+  propwash_kernels(${isa} ${_propwash_flags_${isa}})
+  string(TOUPPER ${isa} _propwash_name)
+  target_compile_definitions(propwash_glue PRIVATE PROPWASH_KERNELS_${_propwash_name})
+endforeach()
