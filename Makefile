@@ -41,12 +41,12 @@ help: ## this list
 demo: $(venv)/.package ## fly the default quadcopter for 10 s, print the result, write demo.png
 	$(bin)/python -m propwash demo --out demo.png
 
-test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
+test: $(venv)/.test $(venv)/.package $(venv)/.system ## the C++ and Python tests without the slow ones, and the style
 	@$(with_prefix) $(bin)/python tools/test.py
 
-check-all: $(venv)/.test $(venv)/.package $(venv)/.system ## test, with large packages too, installed with apt: ROS 1
+check-all: $(venv)/.test $(venv)/.package $(venv)/.system ## every test, the slow ones too, and those with large packages, installed with apt: ROS 1
 	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh all
-	@$(with_prefix) $(bin)/python tools/test.py
+	@$(with_prefix) $(bin)/python tools/test.py --all
 
 docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a site in build/docs/html
 	@$(bin)/python -m sphinx --fail-on-warning --keep-going -q -c docs \

@@ -7,8 +7,6 @@
 #include <type_traits>
 
 #include "propwash/fleet/impl/stepper.hpp"
-#include "propwash/integrate/euler.hpp"
-#include "propwash/integrate/rk4.hpp"
 
 namespace propwash {
 
@@ -24,16 +22,16 @@ template <class Isa, class T, int Lanes, int N, class Shape>
 struct FleetKernelsOf {
   using Constants = FleetConstants<Pack<T, Lanes>, N, Shape>;
 
-  template <class Method, FleetWork Work>
+  template <FleetWork Work>
   static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t last) {
     for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, Method, Work>(batch, block).run();
+      FleetStepper<Isa, T, Lanes, N, Shape, Work>(batch, block).run();
     }
   }
   static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last, T* readings,
                       std::size_t stride) {
     for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, Euler, FleetWork::everything>(batch, block)
+      FleetStepper<Isa, T, Lanes, N, Shape, FleetWork::everything>(batch, block)
           .measure(readings + block * stride);
     }
   }
@@ -55,12 +53,13 @@ struct FleetKernelsOf {
     });
   }
   static void read_rotors(const std::byte* block, int lane, int rotors, T* numbers) {
-    auto constants = *reinterpret_cast<const Constants*>(block);
+    const auto& constants = *reinterpret_cast<const Constants*>(block);
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       T* to = numbers;
       const auto read = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
-      visit(constants.model.rotors[i].force_B, read);
-      visit(constants.model.rotors[i].torque_B, read);
+      auto rotor = constants.model.rotors[i];
+      visit(rotor.force_B, read);
+      visit(rotor.torque_B, read);
     }
   }
   static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
@@ -86,8 +85,7 @@ struct FleetKernels {
   int lanes = 0;
   bool is_principal = false;        ///< the shape: PrincipalShape or GeneralShape
   std::size_t constants_bytes = 0;  ///< of the constants of a block
-  Step euler[3]{};                  ///< by FleetWork; null if not compiled
-  Step rk4[3]{};
+  Step step[3]{};                   ///< by FleetWork
   /// Writes the IMU's readings, six fields per block, `stride` numbers from block to block.
   void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
                   std::size_t stride) = nullptr;
@@ -102,8 +100,8 @@ struct FleetKernels {
                      const T* effectiveness) = nullptr;
 };
 
-/// The kernels of this translation unit. Without Euler's method they are a fifth smaller.
-template <class Isa, class T, int Lanes, int N, class Shape, bool WithEuler = true>
+/// The kernels of this translation unit.
+template <class Isa, class T, int Lanes, int N, class Shape>
 FleetKernels<T> make_fleet_kernels() {
   using Of = detail::FleetKernelsOf<Isa, T, Lanes, N, Shape>;
   constexpr auto everything = FleetWork::everything;
@@ -111,13 +109,10 @@ FleetKernels<T> make_fleet_kernels() {
   kernels.lanes = Lanes;
   kernels.is_principal = std::is_same_v<Shape, PrincipalShape>;
   kernels.constants_bytes = sizeof(typename Of::Constants);
-  if constexpr (WithEuler) {
-    for (auto& step : kernels.euler) step = &Of::template step<Euler, everything>;
-  }
-  for (auto& step : kernels.rk4) step = &Of::template step<Rk4, everything>;
+  for (auto& step : kernels.step) step = &Of::template step<everything>;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
-    kernels.rk4[0] = &Of::template step<Rk4, FleetWork::physics>;
-    kernels.rk4[1] = &Of::template step<Rk4, FleetWork::process_noise>;
+    kernels.step[0] = &Of::template step<FleetWork::physics>;
+    kernels.step[1] = &Of::template step<FleetWork::process_noise>;
   }
   kernels.measure = &Of::measure;
   kernels.set_constants = &Of::set_constants;
