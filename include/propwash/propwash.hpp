@@ -30,7 +30,6 @@
 #include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/fleet_types.hpp"
 #include "propwash/fleet/open_loop.hpp"
-#include "propwash/fleet/step_jacobian.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/fwd.hpp"
 #include "propwash/integrate/decay.hpp"

@@ -1,7 +1,4 @@
-// The linear models, compared with central differences of the step, closed forms at hover, and
-// between packs and single vehicles.
-#include <propwash/fleet/step_jacobian.hpp>
-#include <propwash/math/pack.hpp>
+// The linear models, compared with central differences of the step and closed forms at hover.
 #include <propwash/vehicle/linearize.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
@@ -184,55 +181,3 @@ TEST_CASE("invalid linearisations are rejected", "[linearize]") {
   CHECK_THROWS_AS(slow.at(x, pw::RateThrust<double>{}), std::invalid_argument);
   CHECK_THROWS_AS(pw::Linearizer(vehicle, {true, {}, -1.0}), pw::ParameterError);
 }
-
-#if PROPWASH_HAS_PACKS
-namespace {
-
-template <class Method>
-void require_lanes_agree(pw::Integrator integrator) {
-  using Real = pw::NativePack<double>;
-  const double dt = 1.0 / 500.0;
-  const auto vehicle = pw::vehicles::flightgoggles();
-  const pw::Linearizer single(vehicle, {true, integrator, dt});
-  pw::FleetSetting setting;
-  setting.integrator = integrator, setting.dt = dt;
-  const pw::StepJacobian<Method, Real, 4> lanes(
-      pw::principal_constants<double, 4>(vehicle, setting), dt);
-  pw::MulticopterState<Real, 4> x{};
-  pw::SmallArray<Real, 4> command{};
-  Point points[Real::lanes];
-  for (int lane = 0; lane < Real::lanes; ++lane) {
-    points[lane] = tumbling(4, 20 + static_cast<std::uint64_t>(lane));
-    points[lane].command[lane % 4] = 1e5;  // limited
-    const State& s = points[lane].state;
-    for (int i = 0; i < 3; ++i) {
-      x.velocity[i].v[lane] = s.velocity[i], x.body_rates[i].v[lane] = s.body_rates[i];
-    }
-    x.attitude.w.v[lane] = s.attitude.w, x.attitude.x.v[lane] = s.attitude.x;
-    x.attitude.y.v[lane] = s.attitude.y, x.attitude.z.v[lane] = s.attitude.z;
-    for (int k = 0; k < 4; ++k) {
-      x.rotor_speeds[k].v[lane] = s.rotor_speeds[k], command[k].v[lane] = points[lane].command[k];
-    }
-  }
-  Real jacobian[16 * 20];
-  lanes(x, command, jacobian);
-  for (int lane = 0; lane < Real::lanes; ++lane) {
-    const auto model = single.at(points[lane].state, points[lane].command);
-    for (int j = 0; j < 20; ++j) {
-      const Eigen::VectorXd exact = j < 16 ? model.A.col(j) : model.B.col(j - 16);
-      for (int i = 0; i < 16; ++i) {
-        INFO("lane " << lane << " row " << i << " column " << j);
-        CHECK(std::abs(jacobian[i * 20 + j][lane] - exact(i)) <=
-              1e-10 * (exact.cwiseAbs().maxCoeff() + 1e-6));
-      }
-    }
-  }
-}
-
-}  // namespace
-
-TEST_CASE("Jacobians in lanes equal those of single vehicles", "[linearize]") {
-  require_lanes_agree<pw::Rk4>(pw::Integrator::rk4);
-  require_lanes_agree<pw::Euler>(pw::Integrator::euler);
-}
-#endif
