@@ -15,11 +15,13 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 PYTHON ?= python3
-KERNELS ?= native
+# the checks of everything compare the instruction sets
+KERNELS ?= $(if $(filter check-all,$(MAKECMDGOALS)),all,native)
 SYSTEM_PACKAGES ?= yes
 JOBS ?= $(shell sh tools/jobs.sh)
 
 venv := .venv
+package := $(venv)/.package-$(KERNELS)
 bin := $(CURDIR)/$(venv)/bin
 export PATH := $(bin):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
@@ -38,24 +40,24 @@ sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell f
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(venv)/.package ## fly the default quadcopter for 10 s, print the result, write demo.png
+demo: $(package) ## fly the default quadcopter for 10 s, print the result, write demo.png
 	$(bin)/python -m propwash demo --out demo.png
 
-test: $(venv)/.test $(venv)/.package $(venv)/.system ## the C++ and Python tests without the slow ones, and the style
+test: $(venv)/.test $(package) $(venv)/.system ## the C++ and Python tests without the slow ones, and the style
 	@$(with_prefix) $(bin)/python tools/test.py
 
-check-all: $(venv)/.test $(venv)/.package $(venv)/.system ## every test, the slow ones too, and those with large packages, installed with apt: ROS 1
+check-all: $(venv)/.test $(package) $(venv)/.system ## every test, the slow ones too, and those with large packages, installed with apt: ROS 1
 	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh all
 	@$(with_prefix) $(bin)/python tools/test.py --all
 
-docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a site in build/docs/html
+docs: $(venv)/.test $(package) ## the pages and the notebooks, run, as a site in build/docs/html
 	@$(bin)/python -m sphinx --fail-on-warning --keep-going -q -c docs \
 	  -d build/docs/read -b html . build/docs/html
 	@echo "docs: build/docs/html/index.html"
 
 bench_program := build/bench/bench/propwash_bench
 
-bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, then machine-independent ratios
+bench: $(package) $(venv)/.system ## the benchmarks: C++, then Python, then machine-independent ratios
 	@$(with_prefix) cmake --preset bench
 	@cmake --build --preset bench
 	@if [ ! -x $(bench_program) ]; then \
@@ -65,7 +67,7 @@ bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, the
 	@$(bin)/python -m propwash bench --quick
 	@$(bin)/python bench/ratios.py $(bench_program)
 
-stubs: $(venv)/.test $(venv)/.package ## regenerate the type stubs of the extension
+stubs: $(venv)/.test $(package) ## regenerate the type stubs of the extension
 	$(bin)/python tools/stubs.py
 
 lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
@@ -127,7 +129,7 @@ $(venv)/.tidy: | $(venv)/.test
 	$(bin)/python -m pip install --quiet 'clang-tidy==23.*'
 	@touch $@
 
-$(venv)/.package: $(venv)/.run-tools $(sources)
+$(package): $(venv)/.run-tools $(sources)
 	@echo "make: building and installing propwash into $(venv) with $(JOBS) job(s)"
 	@$(bin)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
 	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=$(KERNELS) .

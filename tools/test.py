@@ -74,7 +74,9 @@ def main() -> int:
     """Run everything; 0 if nothing failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="slow tests too")
-    selection = [] if parser.parse_args().all else ["-m", "not slow"]
+    everything = parser.parse_args().all
+    preset = "test-all" if everything else "test"
+    selection = [] if everything else ["-m", "not slow"]
 
     os.environ.setdefault("MPLBACKEND", "Agg")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -90,7 +92,7 @@ def main() -> int:
         text=True,
     )
     suites = [
-        run("C++ (ctest)", ["cmake", "--workflow", "--preset", "test"], CTEST_REPORT),
+        run("C++ (ctest)", ["cmake", "--workflow", "--preset", preset], CTEST_REPORT),
         run(
             "Python (pytest)",
             [

@@ -1,0 +1,1 @@
+// Precompiles the headers that most tests include.
