@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,3 +149,17 @@ def test_faults_are_detected(module: str, line: str, fault: str) -> None:
     text, is_package = modules[f"propwash.{module}"]
     modules[f"propwash.{module}"] = (f"{text}\n{line}\n", is_package)
     assert any(fault in each for each in faults(modules)), faults(modules)
+
+
+def test_the_subpackages_are_attributes_that_are_imported_at_first_use() -> None:
+    names = [unit for unit in ORDER if not unit.startswith("_") and unit not in ("propwash", "cli")]
+    code = (
+        "import sys, propwash\n"
+        "loaded = [name for name in sys.modules if name.startswith('propwash.')]\n"
+        f"for name in {names}: getattr(propwash, name)\n"
+        "sys.exit(' '.join(loaded) or None)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr

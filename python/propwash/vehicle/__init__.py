@@ -13,6 +13,7 @@ from propwash._core import (
     VelocityCommand,
     __version__,
 )
+from propwash.vehicle import files as vehicles
 from propwash.vehicle.car import Car, CarState, CarTrajectory
 from propwash.vehicle.imu import Imu
 from propwash.vehicle.multicopter import (
@@ -82,4 +83,5 @@ __all__ = [
     "VelocityCommand",
     "__version__",
     "validate",
+    "vehicles",
 ]
