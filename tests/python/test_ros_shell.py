@@ -151,7 +151,7 @@ def fixed(self: Any, *args: Any) -> None:
 def test_a_logger_of_rosgraph_that_never_ends_is_replaced(
     monkeypatch: pytest.MonkeyPatch, find: Any
 ) -> None:
-    logger = type("RospyLogger", (logging.Logger,), {"findCaller": find})
+    logger: Any = type("RospyLogger", (logging.Logger,), {"findCaller": find})
     roslogging = SimpleNamespace(RospyLogger=logger)
     rosgraph = SimpleNamespace(roslogging=roslogging)
     modules = {"rosgraph": rosgraph, "rosgraph.roslogging": roslogging, "netifaces": None}
