@@ -20,11 +20,13 @@ has_benchmark() { has_header benchmark/benchmark.h; }
 has_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 has_zmq() { has_header zmq.h && has_header zmq.hpp; }
 
-has_ros() { command -v roscore >/dev/null; }
+has_ros() {
+  command -v roscore >/dev/null && /usr/bin/python3 -c "import nav_msgs, sensor_msgs, tf2_msgs" 2>/dev/null
+}
 large=${1:-}
 
 missing() {
-  [ "$large" != all ] || has_ros || echo ros-core
+  [ "$large" != all ] || has_ros || echo ros-core python3-nav-msgs python3-sensor-msgs python3-tf2-msgs
   has_catch2 || echo catch2
   has_benchmark || echo libbenchmark-dev
   has_clang || echo clang
@@ -37,7 +39,7 @@ consequence() {
     libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
     chromium) echo "Chromium (Debian: chromium): the equations of the site and the page of the arcade are not tested in a browser" ;;
-    ros-core) echo "ROS 1 (Debian: ros-core): the ROS node is not tested with a real master" ;;
+    ros-core | python3-*-msgs) echo "ROS 1 (Debian: $1): the ROS node is not tested with a real master" ;;
     cppzmq-dev) echo "cppzmq and libzmq (Debian: cppzmq-dev): the C++ render client is not tested" ;;
   esac
 }

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
-
-from propwash.cli.main import main
+from collections.abc import Sequence
 
 __all__ = ["main", "run"]
 
 
-def run() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit status: 0, 2 for invalid input, 130 after Ctrl-C."""
+    try:
+        from propwash.cli.main import main as command  # takes a second
+
+        return command(arguments)
+    except KeyboardInterrupt:
+        print("propwash: stopped", file=sys.stderr)
+        return 130
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command of the terminal.
 
     SIGTERM, and the end of the terminal, end it as Ctrl-C does: files are completed.
@@ -19,7 +29,7 @@ def run() -> int:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it
             signal.signal(number, signal.default_int_handler)
-    return main()
+    return main(arguments)
 
 
 if __name__ == "__main__":

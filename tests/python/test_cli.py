@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import propwash as pw
@@ -55,6 +57,26 @@ def test_errors_are_printed_in_one_line_with_status_2(
     assert captured.out == ""
     assert re.search(message, captured.err)
     assert captured.err.startswith("propwash: ")
+
+
+@pytest.mark.parametrize("module", ["propwash.cli.main", "numpy", "propwash.cli.ros"])
+def test_ctrl_c_during_the_start_prints_one_line(module: str) -> None:
+    """Interrupts the import of a module that the command needs."""
+    program = f"""
+import importlib.abc, runpy, signal, sys
+class Interrupter(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where pytest is in the background
+sys.meta_path.insert(0, Interrupter())
+sys.argv[1:] = ["ros"]
+runpy.run_module("propwash", run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "propwash: stopped\n")
 
 
 def test_paths_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

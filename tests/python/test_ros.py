@@ -152,6 +152,58 @@ def test_without_a_command_the_rotors_spin_down_and_it_falls() -> None:
     assert each[-1][ODOMETRY].twist.twist.linear.z < 0.0
 
 
+def is_armed(node: ros.Node, thrust: float) -> bool:
+    """Whether the vehicle moves in the step after a command of this thrust [N]."""
+    node.post(RATE_THRUST, rate_thrust([0.0, 0.0, 0.0], thrust))
+    return IMU in steps(node, 1)[0]
+
+
+def test_thrust_arms_as_in_flightgoggles_2_where_its_parameters_are_set() -> None:
+    vehicle = uav(START | {"min_arming_thrust": 9.9, "reset_timeout": 0.1}, noise=True)
+    node = ros.Node([], vehicle=vehicle)
+    assert not is_armed(node, 12.0)  # within 0.1 s after the start
+    steps(node, 96)
+    assert not is_armed(node, 9.89)
+    assert is_armed(node, 9.9)
+    assert is_armed(node, 0.0)  # remains armed
+    node.post(COLLISION, empty())
+    steps(node, 1)
+    assert not is_armed(node, 12.0)
+    steps(node, 96)
+    assert is_armed(node, 12.0)
+    steps(node, 900)
+    assert vehicle.vehicle.position[2] > START["init_pose"][2] + 0.5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "hint"),
+    [
+        ({}, "publish a std_msgs/Empty on /uav/input/arm"),
+        ({"reset_timeout": 0.2}, "on /uav/input/arm, or a thrust of at least 9.9 N"),
+    ],
+)
+def test_commands_for_a_vehicle_that_is_not_armed_are_reported_once(
+    parameters: dict[str, Any], hint: str
+) -> None:
+    lines: list[str] = []
+    node = ros.Node([], vehicle=uav(START | parameters), report=lines.append)
+    for _ in range(3 * 960):
+        assert not is_armed(node, 9.8)
+        assert len(lines) == (node.steps > 960)
+    assert lines[0].startswith(f"commands arrive on {RATE_THRUST}, but the vehicle is not armed: ")
+    assert lines[0].endswith(hint)
+
+
+def test_a_command_before_arming_is_not_reported() -> None:
+    lines: list[str] = []
+    node = ros.Node([], vehicle=uav(START), report=lines.append)
+    assert not is_armed(node, 12.0)
+    steps(node, 900)
+    node.post(ARM, empty())
+    steps(node, 960)
+    assert lines == []
+
+
 @pytest.mark.parametrize("topic", [RESET, COLLISION])
 def test_a_reset_and_a_collision_return_to_the_start_and_disarm(topic: str) -> None:
     vehicle = uav(START)

@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +26,8 @@ START = ["--start", "18.5", "6.5", "1", str(0.5 * np.pi)]
 def missing() -> str | None:
     """Why ROS cannot be used, or None."""
     if shutil.which("roscore") is None:
-        return "roscore is missing (Debian 12: apt install ros-core)"
-    program = "from propwash import ros; ros.import_rospy()"
+        return "roscore is missing (bash tools/system_packages.sh all)"
+    program = "from propwash import ros; ros.import_rospy(); import nav_msgs, sensor_msgs, tf2_msgs"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
@@ -41,10 +41,13 @@ pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of programs that use a master of this test."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    logs = tmp_path_factory.mktemp("ros")
+    with master(free_port(), tmp_path_factory.mktemp("ros")) as found:
+        yield found
+
+
+@contextmanager
+def master(port: int, logs: Path) -> Iterator[dict[str, str]]:
+    """The environment of programs that use a master, which runs in this context."""
     settings = {
         "ROS_MASTER_URI": f"http://localhost:{port}",
         "ROS_HOSTNAME": "localhost",
@@ -52,9 +55,16 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
         "ROS_HOME": str(logs),
     }
     found = {key: value for key, value in os.environ.items() if key != "ROS_IP"} | settings
-    with started(["roscore", "-p", str(port)], found) as master:
-        wait_for(lambda: "/rosout" in output(["rostopic", "list"], found), master)
+    with started(["roscore", "-p", str(port)], found) as process:
+        wait_for(lambda: "/rosout" in output(["rostopic", "list"], found), process)
         yield found
+
+
+def free_port() -> int:
+    """A port that no program uses."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 @contextmanager
@@ -101,10 +111,12 @@ def wait_for(condition: object, process: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
-def node(environment: dict[str, str], *options: str) -> Iterator[subprocess.Popen[str]]:
+def node(
+    environment: dict[str, str], *options: str, program: Sequence[str] = ("-m", "propwash")
+) -> Iterator[subprocess.Popen[str]]:
     """The command `ros`, registered at the master."""
     cameras = [] if "--renderer" in options else ["--renderer", "none"]
-    command = [sys.executable, "-m", "propwash", "ros", "--sim-time", *cameras, *options]
+    command = [sys.executable, *program, "ros", "--sim-time", *cameras, *options]
     with started(command, environment) as process:
         wait_for(lambda: "/uav/odometry" in output(["rostopic", "list"], environment), process)
         yield process
@@ -266,3 +278,121 @@ def test_a_publisher_of_another_type_is_refused_and_the_node_lives(
         output(command, environment)
         assert "nsecs" in output(["rostopic", "echo", "-n1", "/clock"], environment)
         assert process.poll() is None
+
+
+LISTENER = """
+from propwash import ros
+rospy = ros.import_rospy()
+connection, received = None, 0
+def receive(message):
+    global connection, received
+    if message._connection_header is not connection:
+        connection, received = message._connection_header, 0
+    received += 1
+    if received == 100:
+        print("attached", flush=True)
+rospy.init_node("listener")
+rospy.Subscriber("/tf", ros.message_class("tf2_msgs/msg/TFMessage"), lambda message: None)
+rospy.Subscriber("/uav/odometry", ros.message_class("nav_msgs/msg/Odometry"), receive)
+print("ready", flush=True)
+rospy.spin()
+"""
+
+SIGNAL_IN_ROSPY = """
+import signal, sys, threading
+notify, calls = threading.Condition.notify, 0
+def notified(self, n=1):
+    global calls
+    is_queue = sys._getframe(1).f_code.co_name == "write_data"  # which holds the lock of the queue
+    calls += is_queue and threading.current_thread() is threading.main_thread()
+    if calls == 100:
+        calls += 1
+        signal.raise_signal(signal.{name})
+    notify(self, n)
+threading.Condition.notify = notified
+from propwash.__main__ import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_inside_a_call_of_rospy_ends_the_node(
+    environment: dict[str, str], name: str
+) -> None:
+    program = ("-c", SIGNAL_IN_ROSPY.format(name=name))
+    with (
+        started([sys.executable, "-c", LISTENER], environment),
+        node(environment, *START, program=program) as process,
+    ):
+        text = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, text
+    assert "refused messages: none" in text
+    assert text.endswith("propwash: stopped\n")
+
+
+@pytest.mark.slow
+def test_fifty_stops_with_subscribers_leave_no_node(environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "propwash", "ros", "--sim-time", "--renderer", "none", *START]
+    draw = np.random.default_rng(1)
+    with started([sys.executable, "-c", LISTENER], environment) as listener:
+        assert listener.stdout is not None
+        assert listener.stdout.readline() == "ready\n"
+        for number in range(50):
+            # one half publishes without a pause
+            pace = ["--clock-scale", "100" if number % 4 < 2 else "1"]
+            with started([*command, *pace], environment) as process:
+                assert listener.stdout.readline() == "attached\n"
+                time.sleep(draw.uniform(0.0, 0.2))
+                process.send_signal((signal.SIGINT, signal.SIGTERM)[number % 2])
+                text = process.communicate(timeout=60)[0]
+            assert process.returncode == 130, text
+
+
+def test_a_restarted_master_ends_the_node(tmp_path: Path) -> None:
+    port, bag = free_port(), tmp_path / "flight.bag"
+    with ExitStack() as rest:
+        with master(port, tmp_path) as environment:
+            process = rest.enter_context(node(environment, *START, "--record", str(bag)))
+        with master(port, tmp_path):
+            text = process.communicate(timeout=60)[0]
+    assert process.returncode == 2, text
+    assert f"the master at http://localhost:{port} does not answer" in text
+    (last,) = text.splitlines()[-1:]
+    assert last.startswith("propwash: the ROS master does not know this node any more")
+    assert "start this node again" in last
+    assert "messages in " in text
+    assert "/uav/odometry" in output(["rosbag", "info", str(bag)], environment)
+
+
+def test_a_node_that_is_killed_by_rosnode_ends_without_an_error(
+    environment: dict[str, str],
+) -> None:
+    with node(environment, *START) as process:
+        output(["rosnode", "kill", "/propwash"], environment)
+        text = process.communicate(timeout=60)[0]
+    assert process.returncode == 0, text
+    assert "refused messages: none" in text
+
+
+def test_a_program_for_flightgoggles_2_flies_without_arming(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "drone.yaml").write_text(
+        "flightgoggles_uav_dynamics: {min_arming_thrust: 9.9, reset_timeout: 0.1}\n"
+    )
+    program = """
+from propwash import ros
+rospy = ros.import_rospy()
+RateThrust = ros.message_class("mav_msgs/msg/RateThrust")
+rospy.init_node("v2")
+command = rospy.Publisher("/uav/input/rateThrust", RateThrust, queue_size=1)
+Odometry = ros.message_class("nav_msgs/msg/Odometry")
+message = RateThrust()
+message.thrust.z = 12.0
+while rospy.wait_for_message("/uav/odometry", Odometry).pose.pose.position.z < 2.0:
+    command.publish(message)
+print("flies")
+"""
+    options = ["--parameters", str(tmp_path / "drone.yaml")]
+    with node(environment, *START, *options):
+        assert output([sys.executable, "-c", program], environment) == "flies\n"

@@ -19,6 +19,7 @@ def test_the_defaults_are_those_of_the_published_node() -> None:
     assert settings.position == (-10.5, -18.5, -1.5)
     assert settings.attitude == (1.0, 0.0, 0.0, 0.0)
     assert (settings.integrator, settings.use_rate_thrust) == ("euler", True)
+    assert settings.arming_thrust is None
     imu = settings.vehicle.imu
     assert imu.accelerometer_bias_initial == pytest.approx(np.sqrt(0.005))
     assert imu.gyroscope_bias_initial == pytest.approx(np.sqrt(0.003))
@@ -36,6 +37,18 @@ def test_files_are_loaded_under_uav_over_the_server(tmp_path: Path) -> None:
     assert settings.position == (0.0, 0.0, 1.0)
     assert settings.vehicle.imu.gyroscope_bias_initial == 0.5
     assert settings.vehicle.imu.accelerometer_bias_initial == 0.0
+
+
+def test_either_parameter_of_flightgoggles_2_lets_thrust_arm() -> None:
+    for parameters, expected in [
+        ({"min_arming_thrust": 5.0}, (5.0, 0.1)),
+        ({"reset_timeout": 2.0}, (9.9, 2.0)),
+    ]:
+        settings = ros.uav_settings({"uav": {"flightgoggles_uav_dynamics": parameters}})
+        assert (settings.arming_thrust, settings.arming_delay) == expected
+        parameters["use_ratethrust_controller"] = False  # commands have no thrust
+        settings = ros.uav_settings({"uav": {"flightgoggles_uav_dynamics": parameters}})
+        assert settings.arming_thrust is None
 
 
 def test_unknown_parameters_are_noted() -> None:
@@ -56,6 +69,7 @@ def test_unknown_parameters_are_noted() -> None:
         ("clockscale", 0.0, "a number from 0.01 to 100"),
         ("clockscale", 1e-300, "a number from 0.01 to 100"),
         ("clockscale", "fast", "a finite number"),
+        ("min_arming_thrust", "much", "a finite number"),
         ("vehicle_mass", -1.0, "mass"),
         ("vehicle_mass", [], "number"),
     ],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 import time
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ import pytest
 from propwash import ros
 from propwash.cli.main import main
 from propwash.ros import _rospy
-from ros_helpers import ARM, FPS, ODOMETRY, RATE_THRUST, RESET, fps, rate_thrust, uav
+from ros_helpers import ARM, FPS, IMU, ODOMETRY, RATE_THRUST, RESET, empty, fps, rate_thrust, uav
 
 DT = 1.0 / 960.0
 
@@ -70,6 +73,58 @@ class Silent(ros.Shell):
         self._receive(name, kind, lambda: ros.deserialized(data, kind))
 
 
+class Interrupted(Silent):
+    """A shell whose middleware holds a lock when a signal arrives."""
+
+    def __init__(self, number: int, count: int = 1) -> None:
+        super().__init__(ros.Node([], vehicle=uav()))
+        self.number, self.count = number, count
+        self.finished: list[int] = []
+
+    def _send(self, name: str, message: Any) -> None:
+        if name == "/tf" and self.node.steps == 10:
+            for _ in range(self.count):
+                signal.raise_signal(self.number)
+        self.finished.append(self.node.steps)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_ends_the_loop_between_steps(name: str) -> None:
+    number = getattr(signal, name, None)
+    if number is None:
+        pytest.skip(f"no {name}")
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        shell = Interrupted(number)
+        with pytest.raises(KeyboardInterrupt):
+            shell.run()
+        assert signal.getsignal(number) == signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+    # the messages of the step are complete, and there is no other step
+    assert shell.finished.count(10) == len(shell.node.publishes) - len(["/tf_static", IMU])
+    assert shell.node.steps == 10
+
+
+def test_a_second_signal_ends_the_loop_at_once() -> None:
+    shell = Interrupted(signal.SIGINT, count=2)
+    with pytest.raises(KeyboardInterrupt):
+        shell.run()
+    assert shell.finished.count(10) < 2
+
+
+def test_a_signal_ends_the_wait_for_a_command() -> None:
+    class Asked(Silent):
+        def _send(self, name: str, message: Any) -> None:
+            if name == "/uav/step":
+                signal.raise_signal(signal.SIGINT)
+
+    node = ros.Node([], vehicle=uav(), lock_step=4)
+    node.post(ARM, empty())
+    with pytest.raises(KeyboardInterrupt):
+        Asked(node).run()
+
+
 def test_a_missing_ros_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "rospy", None)
     monkeypatch.setattr(_rospy, "DEBIAN", tmp_path)
@@ -79,6 +134,38 @@ def test_a_missing_ros_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(_rospy, "_debian_version", lambda: "python3.9")
     with pytest.raises(ImportError, match=r"is for python3\.9, this is python3\.\d+"):
         ros.import_rospy()
+
+
+def endless(self: Any, *args: Any) -> None:
+    """Stands for the search for the caller in rosgraph 1.16."""
+    filename = None
+    while filename is None:
+        pass
+
+
+def fixed(self: Any, *args: Any) -> None:
+    """Stands for that of rosgraph 1.17.3."""
+
+
+@pytest.mark.parametrize("find", [endless, fixed])
+def test_a_logger_of_rosgraph_that_never_ends_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, find: Any
+) -> None:
+    logger: Any = type("RospyLogger", (logging.Logger,), {"findCaller": find})
+    roslogging = SimpleNamespace(RospyLogger=logger)
+    rosgraph = SimpleNamespace(roslogging=roslogging)
+    modules = {"rosgraph": rosgraph, "rosgraph.roslogging": roslogging, "netifaces": None}
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setitem(sys.modules, "rospy", ModuleType("rospy"))
+    monkeypatch.setattr(sys.modules["rospy"], "__spec__", "any", raising=False)
+    with pytest.raises(ImportError, match=r"rospy needs netifaces, .* pip install netifaces"):
+        ros.import_rospy()
+    monkeypatch.setitem(sys.modules, "netifaces", ModuleType("netifaces"))
+    assert ros.import_rospy() is sys.modules["rospy"]
+    assert (logger.findCaller is fixed) == (find is fixed)
+    if find is endless:
+        assert logger("test").findCaller()[0] == __file__
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "no such host", "a" * 70, "10.0.0.256"])

@@ -23,8 +23,8 @@ pytest.importorskip("tensorboard")
 pytest.importorskip("tqdm")
 
 import propwash.gym as pg  # noqa: E402
+from propwash.__main__ import main  # noqa: E402
 from propwash.cli import _training  # noqa: E402
-from propwash.cli.main import main  # noqa: E402
 from propwash.cli.train import read_checkpoint  # noqa: E402
 from propwash.gym import policy, ppo, recipes  # noqa: E402
 from propwash.gym.evaluation import evaluate, measures  # noqa: E402

@@ -15,9 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from propwash._interrupt import Interrupt
 from propwash.cli import _training_curve
 from propwash.cli._shared import saved
-from propwash.cli._training_errors import Interrupt, place_of, without_thread_reports
+from propwash.cli._training_errors import place_of, without_thread_reports
 
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
 RESTART = ("learner", "curve", "seconds", "cpu")

@@ -1,14 +1,12 @@
-"""Errors and interrupts of a training."""
+"""Errors of a training."""
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -33,26 +31,3 @@ def without_thread_reports() -> Iterator[None]:
         yield
     finally:
         threading.excepthook = before
-
-
-class Interrupt:
-    """Ctrl-C or SIGTERM ends training after the iteration; a second one ends it immediately."""
-
-    def __init__(self, training: Any) -> None:
-        self._training = training
-        self._before: dict[signal.Signals, Any] = {}
-
-    def __enter__(self) -> None:
-        with suppress(ValueError):  # not in the main thread
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._stop)
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self._training.stopped:
-            raise KeyboardInterrupt
-        self._training.stopped = True
-
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            if before is not None:  # not set from Python
-                signal.signal(number, before)

@@ -139,6 +139,7 @@ def run(options: argparse.Namespace) -> None:
         ),
         started=lambda url: print(url, flush=True),
     )
+    raise KeyboardInterrupt  # a signal ended it
 
 
 def _film(options: argparse.Namespace) -> None:

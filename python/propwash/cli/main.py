@@ -20,7 +20,10 @@ _COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status: 0, 2 for invalid input, 130 after Ctrl-C."""
+    """Runs a command; returns the exit status: 0, or 2 for invalid input.
+
+    KeyboardInterrupt is left to `propwash.__main__`.
+    """
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
@@ -38,9 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         print(f"propwash: out of memory: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("propwash: stopped", file=sys.stderr)
-        return 130
     return 0
 
 

@@ -126,21 +126,21 @@ def _run_ros1(options: argparse.Namespace) -> None:
     from propwash import ros
 
     rospy = ros.connect("propwash", options.remapping, options.host)
-    if options.sim_time:
-        rospy.set_param("/use_sim_time", True)
-    tree = ros.merged(rospy.get_param("/"), options.parameters)
-    with Session(options, tree) as session:
-        shell = ros.RospyShell(
-            session.node,
-            rospy,
-            real_time=session.real_time,
-            recorder=session.record(),
-            report=_report,
-        )
-        try:
+    try:
+        if options.sim_time:
+            rospy.set_param("/use_sim_time", True)
+        tree = ros.merged(rospy.get_param("/"), options.parameters)
+        with Session(options, tree) as session:
+            shell = ros.RospyShell(
+                session.node,
+                rospy,
+                real_time=session.real_time,
+                recorder=session.record(),
+                report=_report,
+            )
             session.run(shell, rospy.get_name())
-        finally:
-            rospy.signal_shutdown("done")
+    finally:
+        rospy.signal_shutdown("done")
 
 
 def _run_ros2(options: argparse.Namespace) -> None:

@@ -26,6 +26,8 @@ NOMINAL_FPS = 55.0
 """Hz, frames a second at which automatic clock scaling runs in real time."""
 CLOCK_SCALES = (0.01, 100.0)
 """Range of simulated seconds a second."""
+UNARMED_STEPS = 960
+"""From the first command on, after which it is reported that the vehicle is not armed."""
 INBOX = 1000
 """Received messages that wait for a step; further ones are refused."""
 
@@ -77,6 +79,11 @@ class Driven(Part, Protocol):
         """Whether it moves at the next step."""
         ...
 
+    @property
+    def how_to_arm(self) -> str:
+        """What its user has to do before it moves."""
+        ...
+
 
 class Node:
     """Runs parts on one clock of 960 Hz.
@@ -108,6 +115,8 @@ class Node:
         self.stamp = start
         self.steps = 0
         self.refused = Refused(report)
+        self._report = report
+        self._commanded_at: int | None = None  # step; None while armed
         self.clock_scale = 1.0 if clock_scale is None else clock_scale
         self._vehicle = vehicle
         self._publish_clock = publish_clock
@@ -211,12 +220,28 @@ class Node:
         self._was_locked = self.is_locked
         if not self._was_locked:
             self._left = 0
+            self._note_unarmed(is_answered)
             return True
         has_command = self._vehicle is not None and self._vehicle.command is not None
         if is_answered or (has_command and not was_locked):
             self._left = self.lock_step or 0
             return True
         return False
+
+    def _note_unarmed(self, is_commanded: bool) -> None:
+        """Reports commands that do not move the vehicle because it is not armed."""
+        vehicle = self._vehicle
+        if vehicle is None or vehicle.is_moving:
+            self._commanded_at = None
+            return
+        if is_commanded and self._commanded_at is None:
+            self._commanded_at = self.steps
+        is_due = self._commanded_at == self.steps - UNARMED_STEPS
+        if is_due and self._report is not None:
+            self._report(
+                f"commands arrive on {vehicle.command_topic}, but the vehicle is not armed: "
+                f"{vehicle.how_to_arm}"
+            )
 
     def _deliver(self, name: str, message: Message, sender: Part | None) -> None:
         for part, callback in self._callbacks.get(name, ()):

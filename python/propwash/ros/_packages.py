@@ -27,9 +27,9 @@ _MANIFEST = """<?xml version="1.0"?>
 _PROGRAM = """#!{python}
 import sys
 
-from propwash.__main__ import main
+from propwash.__main__ import run
 
-sys.exit(main(["ros", *{options!r}, *sys.argv[1:]]))
+sys.exit(run(["ros", *{options!r}, *sys.argv[1:]]))
 """
 
 

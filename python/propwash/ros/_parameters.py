@@ -31,6 +31,8 @@ CAR = "flightgoggles_car_dynamics"
 _START = (-10.5, -18.5, -1.5, 0.0, 0.0, 0.0, 1.0)
 _IMU_DEFAULTS = {"accelerometer_biasinitvar": 0.005, "gyroscope_biasinitvar": 0.003}
 """Defaults of the node that differ from the shipped parameter file."""
+_ARMING = {"min_arming_thrust": 9.9, "reset_timeout": 0.1}
+"""Parameters of FlightGoggles 2, which version 3 does not have, with their defaults: N, s."""
 _COPIES = {
     "vehicle_inertia_xx": 0.0049,
     "vehicle_inertia_yy": 0.0049,
@@ -62,6 +64,10 @@ class UavSettings:
     """Executed thrust for each newton of the command."""
     clock_scale: float | None = None
     """Simulated seconds a second; None: by the frame rate of the renderer."""
+    arming_thrust: float | None = None
+    """N, commanded thrust that arms, as in FlightGoggles 2; None: only /uav/input/arm does."""
+    arming_delay: float = 0.1
+    """s after the start or a reset, before which no thrust arms."""
 
 
 @dataclass(frozen=True)
@@ -164,15 +170,20 @@ def uav_settings(
     else:
         parameters, thrust_scale = vehicles.load(vehicle), 1.0
     rk4 = flag(tree, f"{dynamics}/use_rungekutta4integrator", False)
+    arming = {key: number(tree, f"{dynamics}/{key}", value) for key, value in _ARMING.items()}
+    use_rate_thrust = flag(tree, f"{dynamics}/use_ratethrust_controller", True)
+    arms = use_rate_thrust and any(get(tree, f"{dynamics}/{key}") is not None for key in _ARMING)
     return UavSettings(
         vehicle=parameters,
         integrator="rk4" if rk4 else "euler",
         ignore_collisions=flag(tree, f"{dynamics}/ignore_collisions", False),
-        use_rate_thrust=flag(tree, f"{dynamics}/use_ratethrust_controller", True),
+        use_rate_thrust=use_rate_thrust,
         position=(east, north, up),
         attitude=(w, x, y, z),
         thrust_scale=thrust_scale,
         clock_scale=_clock_scale(tree, dynamics),
+        arming_thrust=arming["min_arming_thrust"] if arms else None,
+        arming_delay=arming["reset_timeout"],
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -18,37 +22,59 @@ from propwash.ros._shell import Recorder, Shell
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 _DEBIAN_PYTHON = Path("/usr/bin/python3")
+_MASTER_PERIOD = 2.0
+"""s, between checks whether the master knows the node."""
 
 
 def import_rospy() -> Any:
-    """Imports rospy, also that of Debian from another interpreter of the same minor version.
+    """Imports rospy: that of the path, as after `source setup.bash`, or else that of Debian.
 
-    Debian's packages come last in the path. Raises ImportError that names what is missing.
+    Debian's packages come last in the path, and only for an interpreter of the same minor version.
+    Raises ImportError that names what is missing.
     """
+    if find_spec("rospy") is None:
+        _add_debian()
     try:
+        import netifaces  # noqa: F401 (imported by rosgraph when the first connection is made)
         import rospy
     except ModuleNotFoundError as error:
-        if error.name != "rospy":
-            raise
-        version = _debian_version()
-        own = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        if not (DEBIAN / "rospy").is_dir():
-            raise ImportError(
-                "ROS needs rospy: expected an installation of ROS 1, for example by `apt install "
-                "ros-core` on Debian 12"
-            ) from None
-        if version != own:
-            raise ImportError(
-                f"ROS needs rospy: that of {DEBIAN} is for {version}, this is {own}; make the "
-                f"environment with {_DEBIAN_PYTHON}"
-            ) from None
-        sys.path.append(str(DEBIAN))
-        import rospy
+        raise ImportError(
+            f"rospy needs {error.name}, which this Python lacks: pip install {error.name}"
+        ) from None
+    _replace_endless_logger()
     return rospy
+
+
+def _add_debian() -> None:
+    """Appends Debian's packages to the path."""
+    version = _debian_version()
+    own = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if not (DEBIAN / "rospy").is_dir():
+        raise ImportError(
+            "ROS needs rospy: expected an installation of ROS 1, by `source "
+            "/opt/ros/noetic/setup.bash`, or on Debian 12 by `apt install ros-core` (docs/ros.md)"
+        )
+    if version != own:
+        raise ImportError(
+            f"ROS needs rospy: that of {DEBIAN} is for {version}, this is {own}; make the "
+            f"environment with {_DEBIAN_PYTHON}"
+        )
+    sys.path.append(str(DEBIAN))
 
 
 def _debian_version() -> str:
     return _DEBIAN_PYTHON.resolve().name
+
+
+def _replace_endless_logger() -> None:
+    """Replaces the search for the caller in rosgraph before 1.17.3.
+
+    With Python 3.11 it never ends: https://github.com/ros/ros_comm/issues/2296.
+    """
+    from rosgraph.roslogging import RospyLogger
+
+    if "filename" in RospyLogger.findCaller.__code__.co_varnames:
+        RospyLogger.findCaller = logging.Logger.findCaller
 
 
 def connect(name: str, remappings: Sequence[str] = (), host: str | None = None) -> Any:
@@ -74,8 +100,11 @@ def connect(name: str, remappings: Sequence[str] = (), host: str | None = None) 
         raise ConnectionError(
             f"no ROS master at {master}; start `roscore`, or set ROS_MASTER_URI to that of another"
         )
-    # the node publishes the clock itself and paces its steps by the wall clock
-    rospy.init_node(name, argv=["propwash", *remappings], disable_rostime=True)
+    # the node publishes the clock itself and paces its steps by the wall clock; rospy's handler of
+    # signals would wait for the locks of the call of rospy that it interrupts: see `Shell.run`
+    rospy.init_node(
+        name, argv=["propwash", *remappings], disable_rostime=True, disable_signals=True
+    )
     return rospy
 
 
@@ -117,7 +146,7 @@ def wire_type(kind: str) -> Any:
 class RospyShell(Shell):
     """Connects a node to ROS 1.
 
-    rospy: the module, after `connect`.
+    rospy: the module, after `connect`. `run` raises ConnectionError after a restart of the master.
     """
 
     def __init__(
@@ -144,6 +173,31 @@ class RospyShell(Shell):
                     queue_size=topic.queue,
                     tcp_nodelay=True,
                 )
+        self._is_forgotten = False
+        threading.Thread(target=self._watch_master, name="propwash-master", daemon=True).start()
+
+    def _watch_master(self) -> None:
+        """Notices that the master does not know this node any more, as after its restart."""
+        import rosgraph
+
+        master = rosgraph.Master(self._own_name)
+        is_away = is_unknown = False
+        while not self._is_forgotten:
+            time.sleep(_MASTER_PERIOD)
+            try:
+                master.lookupNode(self._own_name)
+            except rosgraph.MasterError:
+                # asked twice: at its end, rospy unregisters the node before is_shutdown is true
+                self._is_forgotten, is_unknown = is_unknown, True
+            except Exception as error:  # xmlrpc raises many types
+                if not is_away:
+                    self._report(
+                        f"the master at {master.master_uri} does not answer ({error}); connections "
+                        "remain, new ones are impossible"
+                    )
+                is_away = True
+            else:
+                is_away = is_unknown = False
 
     def _publisher(self, name: str, topic: Topic) -> Any:
         return self._rospy.Publisher(
@@ -168,7 +222,14 @@ class RospyShell(Shell):
             publisher.publish(wire)
 
     def _is_shutdown(self) -> bool:
-        return bool(self._rospy.is_shutdown())
+        if self._rospy.is_shutdown():
+            return True
+        if self._is_forgotten:
+            raise ConnectionError(
+                "the ROS master does not know this node any more, as after a restart of roscore; "
+                "start this node again"
+            )
+        return False
 
 
 @cache

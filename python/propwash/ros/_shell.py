@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from propwash._bridge import Pacer
+from propwash._interrupt import Interrupt
 from propwash.ros._messages import Message
 from propwash.ros._node import Node, Outputs
 
@@ -43,6 +44,7 @@ class Shell(ABC):
         self.node, self.pacer = node, Pacer(node.clock_scale)
         self._real_time, self._recorder, self._report = real_time, recorder, report
         self._arrived = threading.Event()
+        self.stopped = False
 
     @abstractmethod
     def _send(self, name: str, message: Message) -> None:
@@ -63,12 +65,22 @@ class Shell(ABC):
         self._arrived.set()
 
     def run(self, stop: Callable[[], bool] | None = None) -> None:
-        """Steps until the middleware ends or `stop` returns True."""
+        """Steps until the middleware ends or `stop` returns True.
+
+        Raises KeyboardInterrupt after the step in which Ctrl-C or SIGTERM came: a signal that
+        interrupted a call of the middleware could leave its locks held.
+        """
+        with Interrupt(self):
+            self._run(lambda: self.stopped or (stop is not None and stop()))
+        if self.stopped:
+            raise KeyboardInterrupt
+
+    def _run(self, stop: Callable[[], bool]) -> None:
         node, pacer = self.node, self.pacer
         first = node.stamp
         self._publish(node.start())
         skipped = 0.0
-        while not (self._is_shutdown() or (stop is not None and stop())):
+        while not (self._is_shutdown() or stop()):
             outputs = self._step()
             if outputs is None:
                 break
@@ -91,12 +103,12 @@ class Shell(ABC):
             self._recorder.write(self.node.stamp, outputs)
 
     def _step(self) -> Outputs | None:
-        """The messages of the next step, once it may be made; None when the middleware ends."""
+        """The messages of the next step, once it may be made; None at the end."""
         waited = 0.0
         while True:
             self._arrived.clear()
             outputs = self.node.step()
-            if outputs is not None or self._is_shutdown():
+            if outputs is not None or self.stopped or self._is_shutdown():
                 return outputs
             start = time.monotonic()
             self._arrived.wait(_WAIT)

@@ -23,7 +23,8 @@ class Uav(VehicleNode):
     """The logic of flightgoggles_uav_dynamics.
 
     It moves only while armed. Without a command the rotors spin down. A collision, unless ignored,
-    and a reset return it to the start, disarm it and forget the command.
+    and a reset return it to the start, disarm it and forget the command. With
+    `settings.arming_thrust`, a command of at least this thrust arms too, as in FlightGoggles 2.
     """
 
     def __init__(self, settings: UavSettings, seed: int = 0, noise: bool = True) -> None:
@@ -35,6 +36,8 @@ class Uav(VehicleNode):
         self._stopped = RotorSpeeds(np.zeros(self._rotors))
         command_topic = RATE_THRUST if settings.use_rate_thrust else MOTOR_SPEED
         super().__init__(command_topic, settings.ignore_collisions)
+        if settings.arming_thrust is not None:
+            self.how_to_arm += f", or a thrust of at least {settings.arming_thrust:g} N"
         self.publishes |= {
             IMU: Topic("sensor_msgs/msg/Imu", QUEUE),
             ODOMETRY: Topic("nav_msgs/msg/Odometry", QUEUE),
@@ -62,6 +65,9 @@ class Uav(VehicleNode):
         rates, thrust = _vector(message.angular_rates), float(message.thrust.z)
         require_usable([*rates, thrust])
         self.command = RateThrust(rates, thrust * self.settings.thrust_scale)
+        least, delay = self.settings.arming_thrust, self.settings.arming_delay
+        if least is not None and thrust >= least and self.steps * DT > delay:
+            self.armed = True
 
     def on_motor_speed(self, message: Message) -> None:
         """Takes rotor speeds [rad/s] as the command."""

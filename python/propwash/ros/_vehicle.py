@@ -32,6 +32,8 @@ class VehicleNode(ABC):
         self.command_topic = command_topic
         self.armed = False
         self.command: Any = None
+        self.steps = 0  # since the start or the last reset
+        self.how_to_arm = "publish a std_msgs/Empty on /uav/input/arm"
         self._ignore_collisions = ignore_collisions
         self._reset_requested = False
         empty = Topic("std_msgs/msg/Empty")
@@ -64,9 +66,10 @@ class VehicleNode(ABC):
         """Moves, if armed, and returns messages; a step that resets publishes none."""
         if self._reset_requested:
             self._reset_requested = self.armed = False
-            self.command = None
+            self.command, self.steps = None, 0
             self.restart()
             return []
+        self.steps += 1
         if self.armed:
             self.move()
         return self.outputs(stamp)
