@@ -38,6 +38,7 @@
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/integrate/rk4.hpp"
 #include "propwash/integrate/symplectic_euler.hpp"
+#include "propwash/math/angle.hpp"
 #include "propwash/math/config.hpp"
 #include "propwash/math/dual.hpp"
 #include "propwash/math/eigen.hpp"
