@@ -83,6 +83,8 @@
 #include "propwash/random/sample_noise.hpp"
 #include "propwash/random/threefry.hpp"
 #include "propwash/vehicle/car.hpp"
+#include "propwash/vehicle/dynamics_parameters.hpp"
+#include "propwash/vehicle/energy.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/frames.hpp"
 #include "propwash/vehicle/imu.hpp"
