@@ -136,6 +136,23 @@ TEST_CASE("an external force and torque do work", "[energy]") {
   CHECK(gained == Approx(dot(input.force_W, end.position - start.position)).epsilon(1e-9));
 }
 
+TEST_CASE("float has the energy and momentum of double", "[energy]") {
+  const auto vehicle = in_vacuum();
+  State state = tumbling();
+  state.rotor_speeds = {500.0, 900.0, 1200.0, 100.0};
+  const pw::MulticopterState<float, 4> same{pw::cast<float>(state.position),
+                                            pw::cast<float>(state.velocity),
+                                            pw::cast<float>(state.attitude),
+                                            pw::cast<float>(state.body_rates),
+                                            {{500.0F, 900.0F, 1200.0F, 100.0F}}};
+  const auto expected = energy(vehicle, state);
+  const auto found = energy(vehicle, same);
+  CHECK(static_cast<double>(found.total()) == Approx(expected.total()).epsilon(1e-6));
+  CHECK(static_cast<double>(found.rotors) == Approx(expected.rotors).epsilon(1e-6));
+  CHECK(distance(pw::cast<double>(momentum(vehicle, same).angular_W),
+                 momentum(vehicle, state).angular_W) <= 1e-6);
+}
+
 TEST_CASE("energy and momentum refuse another number of rotors", "[energy]") {
   const auto vehicle = pw::vehicles::hexacopter();
   CHECK_THROWS_AS(energy(vehicle, State{}), std::invalid_argument);

@@ -30,23 +30,39 @@ struct Momentum {
   Vec3<T> angular_W{};  ///< kg m^2/s, about the centre of mass
 };
 
+namespace detail {
+
+/// Calls f(speed, inertia about the axis, angular momentum per speed, axis) for each rotor.
+template <class T, int N, class F>
+void for_each_rotor(const VehicleParameters& vehicle, const MulticopterState<T, N>& state,
+                    const F& f) {
+  require_rotors(state.rotor_speeds.size(), static_cast<int>(vehicle.rotors.size()));
+  int i = 0;
+  for (const auto& rotor : vehicle.rotors) {
+    f(state.rotor_speeds[i++], constant<T>(rotor.inertia), constant<T>(rotor_momentum(rotor, 1.0)),
+      cast<value_type_t<T>>(rotor.axis));
+  }
+}
+
+}  // namespace detail
+
 /// The mechanical energy in `state`.
 /// @throws std::invalid_argument for a wrong number of rotors.
 template <class T, int N>
 MechanicalEnergy<T> energy(const VehicleParameters& vehicle, const MulticopterState<T, N>& state) {
-  detail::require_rotors(state.rotor_speeds.size(), static_cast<int>(vehicle.rotors.size()));
   const auto half = constant<T>(0.5);
-  const auto& body = vehicle.body;
+  const auto mass = constant<T>(vehicle.body.mass);
+  const auto inertia = cast<value_type_t<T>>(vehicle.body.inertia);
+  const auto gravity_W = cast<value_type_t<T>>(vehicle.body.gravity);
   MechanicalEnergy<T> sum;
-  sum.translational = squared_norm(state.velocity) * body.mass * half;
-  sum.rotational = dot(state.body_rates, body.inertia * state.body_rates) * half;
-  int i = 0;
-  for (const auto& rotor : vehicle.rotors) {
-    const T& speed = state.rotor_speeds[i++];
-    sum.rotors = sum.rotors + speed * speed * (rotor.inertia * half) +
-                 rotor_momentum(rotor, speed) * dot(state.body_rates, rotor.axis);
-  }
-  sum.potential = dot(state.position, body.gravity) * -body.mass;
+  sum.translational = squared_norm(state.velocity) * mass * half;
+  sum.rotational = dot(state.body_rates, inertia * state.body_rates) * half;
+  detail::for_each_rotor(vehicle, state,
+                         [&](const T& speed, auto about_axis, auto per_speed, const auto& axis_B) {
+                           sum.rotors = sum.rotors + speed * speed * (about_axis * half) +
+                                        speed * per_speed * dot(state.body_rates, axis_B);
+                         });
+  sum.potential = dot(state.position, gravity_W) * -mass;
   return sum;
 }
 
@@ -55,13 +71,12 @@ MechanicalEnergy<T> energy(const VehicleParameters& vehicle, const MulticopterSt
 /// @throws std::invalid_argument for a wrong number of rotors.
 template <class T, int N>
 Momentum<T> momentum(const VehicleParameters& vehicle, const MulticopterState<T, N>& state) {
-  detail::require_rotors(state.rotor_speeds.size(), static_cast<int>(vehicle.rotors.size()));
-  Vec3<T> angular_B = vehicle.body.inertia * state.body_rates;  // (14)
-  int i = 0;
-  for (const auto& rotor : vehicle.rotors) {
-    angular_B += rotor.axis * rotor_momentum(rotor, state.rotor_speeds[i++]);
-  }
-  return {state.velocity * vehicle.body.mass, rotate(state.attitude, angular_B)};
+  Vec3<T> angular_B = cast<value_type_t<T>>(vehicle.body.inertia) * state.body_rates;  // (14)
+  detail::for_each_rotor(vehicle, state,
+                         [&](const T& speed, auto, auto per_speed, const auto& axis_B) {
+                           angular_B += axis_B * (speed * per_speed);
+                         });
+  return {state.velocity * constant<T>(vehicle.body.mass), rotate(state.attitude, angular_B)};
 }
 
 }  // namespace propwash
