@@ -1,5 +1,5 @@
 /// @file
-/// Under a sanitizer, inlining is not forced: GCC would need a quarter of an hour for a vehicle.
+/// Under a sanitizer, inlining is not forced: see docs/embedding.md.
 
 #include <propwash/math/config.hpp>
 

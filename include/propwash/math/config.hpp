@@ -10,8 +10,8 @@
 ///
 /// PROPWASH_FORCE_INLINE defaults to 1 in optimised builds, because packs and dual numbers must
 /// stay in registers across calls, and to 0 at -O0, where a debugger can then enter every function
-/// and compilation takes half the time. It is 0 under sanitizers too, whose checks make the inlined
-/// code so large that compilers take minutes. See docs/embedding.md.
+/// and compilation takes half the time. It is 0 under sanitizers too, whose checks multiply the
+/// inlined code and the time to compile it. See docs/embedding.md.
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PROPWASH_IS_SANITIZED 1
