@@ -1,4 +1,4 @@
-// error: cannot convert|could not convert|no matching (member )?function
+// error: cannot convert|could not convert|no matching (constructor|member function)
 // A wind of two components, whose third would silently be 0.
 #include <propwash/multicopter.hpp>
 
