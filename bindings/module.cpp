@@ -24,10 +24,11 @@ PYBIND11_MODULE(_core, m) {
   pybind11::register_exception_translator(&translate);
   using namespace propwash::bindings;
   for (Bind* bind :
-       {bind_commands,  bind_parameters, bind_control,     bind_flatness,      bind_multicopter,
-        bind_imu,       bind_linearize,  bind_car,         bind_fleet,         bind_gradient,
-        bind_open_loop, bind_world,      bind_sensors,     bind_world_sensors, bind_image,
-        bind_render,    bind_learn,      bind_learn_tasks, bind_learn_scenes,  bind_estimate}) {
+       {bind_commands, bind_parameters, bind_control,  bind_flatness,    bind_multicopter,
+        bind_imu,      bind_linearize,  bind_symbolic, bind_car,         bind_fleet,
+        bind_gradient, bind_open_loop,  bind_world,    bind_sensors,     bind_world_sensors,
+        bind_image,    bind_render,     bind_learn,    bind_learn_tasks, bind_learn_scenes,
+        bind_estimate}) {
     bind(m);
   }
 }

@@ -1,11 +1,11 @@
 # propwash.hpp includes exactly the public headers: those outside impl/, render/ and paint/, except
-# world/embree.hpp, gradients and the entry headers (multicopter.hpp, ...). The entry headers include only
+# world/embree.hpp, traces, gradients and the entry headers (multicopter.hpp, ...). The entry headers include only
 # public headers, and the README names each. HEADERS: all headers, relative to include/propwash.
 set(root "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(entries ${HEADERS})
 list(FILTER entries EXCLUDE REGEX "/|^(propwash|fwd|version).hpp$")
 set(public ${HEADERS})
-list(FILTER public EXCLUDE REGEX "/impl/|^(render|paint)/|^world/embree.hpp$|^fleet/gradient.hpp$|^math/trace|^propwash.hpp$")
+list(FILTER public EXCLUDE REGEX "/impl/|^(render|paint)/|^world/embree.hpp$|^fleet/gradient.hpp$|^math/trace|^vehicle/trace_dynamics.hpp$|^propwash.hpp$")
 list(REMOVE_ITEM public ${entries})
 
 function(included_by header result)

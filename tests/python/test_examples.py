@@ -65,6 +65,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         [r"no logs: a script flies", r"finished \[%\] +\d", r"plot imitated\.png"],
     ),
     (
+        "mpc_casadi.py",
+        ["--seconds", "1.6"],
+        [r"40 plans, \d+ iterations", r"position error: rms 0\.0\d\d m, max 0\.[01]\d\d m"],
+    ),
+    (
         "lcm_takeoff.py",
         ["--simulate", "--lock-step", "--duration", "4"],
         [r"1440 poses, height at the end 1\.\d\d m"],
@@ -115,6 +120,8 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         pytest.importorskip("PIL")
     if name == "jax_gradients.py" and importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
+    if name == "mpc_casadi.py":
+        pytest.importorskip("casadi")
     if name == "imitate_flights.py":
         for package in ("torch", "onnx", "onnxruntime"):
             pytest.importorskip(package)

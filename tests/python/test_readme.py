@@ -17,6 +17,7 @@ PYTHON_PAGES = (
     *PAGES,
     "docs/trim.md",
     "docs/lcm.md",
+    "docs/model/dryden.md",
     "docs/model/imu.md",
     "docs/model/external_wrench.md",
 )

@@ -19,7 +19,8 @@ struct FleetOptions {
   std::uint32_t first_id = 0;               ///< id of vehicle 0 for its noise; the others follow
   bool noise = true;  ///< false: process noise, IMU noise and bias are off; turbulence is not
   double floor = -std::numeric_limits<double>::infinity();  ///< m, height of the ground
-  DrydenParameters<double> turbulence{};                    ///< wind_speed_6m 0: none
+  /// {wind_speed_6m, altitude, airspeed}; wind_speed_6m 0: none.
+  DrydenParameters<double> turbulence{};
   double turbulence_heading = 0.0;  ///< rad, where the mean wind blows to, from world x
   int max_action_delay = 0;         ///< steps, the limit of set_action_delay
   /// Whether every rate controller assumes the inertia, rotors and motors of the fleet's vehicle,

@@ -10,10 +10,22 @@
 ///
 /// PROPWASH_FORCE_INLINE defaults to 1 in optimised builds, because packs and dual numbers must
 /// stay in registers across calls, and to 0 at -O0, where a debugger can then enter every function
-/// and compilation takes half the time. See docs/embedding.md.
+/// and compilation takes half the time. It is 0 under sanitizers too, whose checks multiply the
+/// inlined code and the time to compile it. See docs/embedding.md.
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PROPWASH_IS_SANITIZED 1
+#elif defined(__has_feature)
+#define PROPWASH_IS_SANITIZED                                             \
+  (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+   __has_feature(memory_sanitizer) || __has_feature(undefined_behavior_sanitizer))
+#else
+/// Whether a sanitizer instruments the code; GCC does not report -fsanitize=undefined.
+#define PROPWASH_IS_SANITIZED 0
+#endif
 
 #if !defined(PROPWASH_FORCE_INLINE)
-#if defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG))
+#if !PROPWASH_IS_SANITIZED && (defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG)))
 #define PROPWASH_FORCE_INLINE 1
 #else
 /// 1 if functions and lambdas of the models are always inlined.

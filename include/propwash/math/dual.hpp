@@ -203,6 +203,17 @@ template <class T, int N>
 PROPWASH_FN Dual<T, N> cos(const Dual<T, N>& a) {
   return detail::chained(a, cos(a.value), T(-sin(a.value)));
 }
+/// e to the power of a.
+template <class T, int N>
+PROPWASH_FN Dual<T, N> exp(const Dual<T, N>& a) {
+  const T value = exp(a.value);
+  return detail::chained(a, value, value);
+}
+/// Natural logarithm.
+template <class T, int N>
+PROPWASH_FN Dual<T, N> log(const Dual<T, N>& a) {
+  return detail::chained(a, log(a.value), T(constant<T>(1) / a.value));
+}
 template <class T, int N>
 PROPWASH_FN Dual<T, N> round(const Dual<T, N>& a) {
   return Dual<T, N>(round(a.value));

@@ -7,6 +7,10 @@
 /// copied. To convert quaternions, include <Eigen/Geometry> as well; this header leaves it out to
 /// save compile time.
 
+#if !__has_include(<Eigen/Core>)
+#error \
+    "propwash/math/eigen.hpp needs Eigen >= 3.4: link Eigen3::Eigen, or add its folder to the include path (-isystem /usr/include/eigen3); only eigen.hpp, linearize.hpp and propwash.hpp need it"
+#endif
 #include <Eigen/Core>
 #include <type_traits>
 

@@ -6,7 +6,7 @@
 /// 2006), section 8.2, sequence (1, 2, 3). A Vec3 of angles, or of their derivatives, holds roll,
 /// pitch and yaw in x, y and z.
 
-#include "propwash/math/impl/angle.hpp"
+#include "propwash/math/angle.hpp"
 #include "propwash/math/quat.hpp"
 
 namespace propwash {

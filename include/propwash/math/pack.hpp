@@ -280,6 +280,16 @@ PROPWASH_FN Pack<T, N> cos(const Pack<T, N>& x) {
       x.v, [](T lane) PROPWASH_LAMBDA { return propwash::cos(lane); });
 }
 template <class T, int N>
+PROPWASH_FN Pack<T, N> exp(const Pack<T, N>& x) {
+  return detail::each_lane<typename Pack<T, N>::Vector, N>(
+      x.v, [](T lane) PROPWASH_LAMBDA { return propwash::exp(lane); });
+}
+template <class T, int N>
+PROPWASH_FN Pack<T, N> log(const Pack<T, N>& x) {
+  return detail::each_lane<typename Pack<T, N>::Vector, N>(
+      x.v, [](T lane) PROPWASH_LAMBDA { return propwash::log(lane); });
+}
+template <class T, int N>
 PROPWASH_FN Pack<T, N> round(const Pack<T, N>& x) {
   return detail::each_lane<typename Pack<T, N>::Vector, N>(
       x.v, [](T lane) PROPWASH_LAMBDA { return propwash::round(lane); });

@@ -14,6 +14,9 @@
 /// and a specialisation of ScalarTraits that names value_type, the plain floating-point type of its
 /// constants. SIMD packs (pack.hpp) and dual numbers (dual.hpp) are such types. The functions of
 /// math/, model/, integrate/ and control/ use nothing else of T.
+///
+/// For models of a user, these types and Traced (traced.hpp) have exp and log too; angle.hpp makes
+/// tan, asin and atan2 of the hooks above.
 
 #include <cmath>
 #include <type_traits>
@@ -87,6 +90,14 @@ PROPWASH_FN IfFloatingPoint<F> sin(F x) {
 template <class F>
 PROPWASH_FN IfFloatingPoint<F> cos(F x) {
   return std::cos(x);
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> exp(F x) {
+  return std::exp(x);
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> log(F x) {
+  return std::log(x);
 }
 /// Rounds to the nearest integer, halves to even, as SIMD instructions do.
 template <class F>

@@ -30,6 +30,8 @@ enum class TraceOp : std::uint8_t {
   round,
   sin,
   cos,
+  exp,
+  log,
   multiply_add,      ///< a b + c
   subtract_multiply  ///< c - a b
 };

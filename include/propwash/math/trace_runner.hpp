@@ -85,6 +85,12 @@ void run_trace(const TraceBatch* batches, std::size_t count, const TraceInstruct
       case TraceOp::cos:
         each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return cos(a); });
         break;
+      case TraceOp::exp:
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return exp(a); });
+        break;
+      case TraceOp::log:
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return log(a); });
+        break;
       default:  // compiled to the operations above, or without an instruction
         break;
     }

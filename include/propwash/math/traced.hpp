@@ -11,6 +11,7 @@
 ///
 ///     abs, min, max, select     derivative of the branch that is taken; abs at 0: +1
 ///     sqrt at 0, 1 / x at 0     0; the recorded value is 0 too; see trace_smallest_divisor
+///     log at 0                  0; the value is minus infinity
 ///     round                     1, the derivative of the number that is rounded
 ///
 /// With these, a derivative at finite numbers has no division by zero.
@@ -131,6 +132,10 @@ class TraceGraph {
   int sin(int a) { return unique(TraceOp::sin, a); }
   /// Cosine of an angle [rad].
   int cos(int a) { return unique(TraceOp::cos, a); }
+  /// e to the power of a.
+  int exp(int a) { return unique(TraceOp::exp, a); }
+  /// Natural logarithm.
+  int log(int a) { return unique(TraceOp::log, a); }
 
   /// The vector-Jacobian product: nodes of the sums of seeds[k] d outputs[k] / d wanted[i].
   std::vector<int> pull(const std::vector<int>& outputs, const std::vector<int>& seeds,
@@ -161,8 +166,8 @@ class TraceGraph {
   }
   /// The node of an operation, an existing one if the operation is recorded.
   int unique(TraceOp op, int a, int b = 0, int c = 0) {
-    const auto key = static_cast<std::uint64_t>(op) << 60 | static_cast<std::uint64_t>(a) << 40 |
-                     static_cast<std::uint64_t>(b) << 20 | static_cast<std::uint64_t>(c);
+    const auto key = static_cast<std::uint64_t>(op) << 57 | static_cast<std::uint64_t>(a) << 38 |
+                     static_cast<std::uint64_t>(b) << 19 | static_cast<std::uint64_t>(c);
     const auto [found, is_new] = operations_.try_emplace(key, static_cast<int>(nodes_.size()));
     if (is_new) append({op, a, b, c, 0.0});
     return found->second;
@@ -250,6 +255,10 @@ struct Traced {
   friend Traced sin(Traced a) { return of(graph().sin(a.node)); }
   /// Cosine of an angle [rad].
   friend Traced cos(Traced a) { return of(graph().cos(a.node)); }
+  /// e to the power of a.
+  friend Traced exp(Traced a) { return of(graph().exp(a.node)); }
+  /// Natural logarithm.
+  friend Traced log(Traced a) { return of(graph().log(a.node)); }
 };
 
 template <>
@@ -287,6 +296,10 @@ inline int TraceGraph::slope(int node) {
       return cos(n.a);
     case TraceOp::cos:
       return negate(sin(n.a));
+    case TraceOp::exp:
+      return node;
+    case TraceOp::log:
+      return reciprocal(n.a);
     default:  // round
       return constant(1.0);
   }

@@ -12,6 +12,10 @@ struct Vec3 {
   using Scalar = T;  ///< type of a component
   T x{}, y{}, z{};   ///< the components
 
+  Vec3() = default;
+  // not an aggregate, in which {1, 2} would be accepted with z = 0
+  PROPWASH_FN constexpr Vec3(T x_, T y_, T z_) : x(x_), y(y_), z(z_) {}
+
   PROPWASH_FN T& operator[](int i) { return i == 0 ? x : (i == 1 ? y : z); }
   PROPWASH_FN const T& operator[](int i) const { return i == 0 ? x : (i == 1 ? y : z); }
 

@@ -118,8 +118,7 @@ void make_rotor_air(const Vehicle& from, MulticopterModel<P, N, Shape>& model) {
 }  // namespace detail
 
 /// The constants of a vehicle, which must have the structure of Shape. Vehicle is
-/// VehicleParameters, or a type with the same members of another scalar type, except those of
-/// battery, noise, IMU and controller; its `has_flow` and `has_contact` are then false.
+/// VehicleParameters or DynamicsParameters, with which `has_flow` and `has_contact` are false.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;

@@ -43,17 +43,21 @@ struct MulticopterOptions {
 ///     Multicopter<4> uav{vehicles::flightgoggles()};
 ///     for (int i = 0; i < 960; ++i) uav.step(RateThrust{rates, thrust}, 1.0 / 960);
 ///
-/// Not modelled: contact, ground effect, flexible structures, dynamics of the air. A step does not
-/// allocate. If it throws, the object is unchanged: ParameterError for a dt that validate_time_step
-/// rejects or for a RateThrust that the rotors cannot control, std::invalid_argument for a wrong
-/// number of rotors. Values of commands, wind and external wrench are not checked; non-finite
-/// values make the state non-finite. A dt that is too long for the time constants of the motors is
-/// accepted; see warning().
+/// Not modelled: flexible structures, dynamics of the air; contact only with level ground. A step
+/// does not allocate. If it throws, the object is unchanged: ParameterError for a dt that
+/// validate_time_step rejects or for a RateThrust that the rotors cannot control,
+/// std::invalid_argument for a wrong number of rotors. Values of commands, wind and external wrench
+/// are not checked; non-finite values make the state non-finite. A dt that is too long for the time
+/// constants of the motors is accepted; see warning().
 ///
 /// Objects are aligned to 64 bytes. Copies are independent; a moved-from object may only be
 /// assigned to or destroyed. See docs/embedding.md.
 template <int N = Dynamic, class T = double>
 class Multicopter {
+  static_assert(N == Dynamic || (N > 0 && N <= max_size),
+                "Multicopter<N, T>: expected N from 1 to 12 rotors, or Dynamic");
+  static_assert(std::is_floating_point_v<T>, "Multicopter<N, T>: expected T = float or double");
+
  public:
   using State = MulticopterState<T, N>;        ///< physical state
   using Snapshot = MulticopterSnapshot<N, T>;  ///< the complete state

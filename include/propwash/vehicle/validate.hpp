@@ -343,7 +343,9 @@ Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
   }
   const Quat<double> scaled{wide.w / largest, wide.x / largest, wide.y / largest, wide.z / largest};
   const double norm = std::sqrt(squared_norm(scaled));
-  if (std::abs(largest * norm - 1.0) <= 4.0 * std::numeric_limits<T>::epsilon()) return q;
+  if (std::abs(largest * norm - 1.0) <=
+      4.0 * static_cast<double>(std::numeric_limits<T>::epsilon()))
+    return q;
   return cast<T>(scaled * (1.0 / norm));
 }
 

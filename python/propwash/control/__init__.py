@@ -1,8 +1,9 @@
-"""The rate controller and its parts, commands of the outer loops, and linear models."""
+"""The rate controller and its parts, commands of the outer loops, linear and symbolic models."""
 
 from __future__ import annotations
 
 from propwash._core import AttitudeThrust, Pid, PositionCommand, TrajectoryCommand, VelocityCommand
+from propwash.control._casadi import CasadiModel, casadi_model
 from propwash.control._controllers import (
     Allocation,
     Discretisation,
@@ -17,6 +18,7 @@ from propwash.vehicle.outer_loops import OuterLoops
 __all__ = [
     "Allocation",
     "AttitudeThrust",
+    "CasadiModel",
     "Discretisation",
     "LinearModel",
     "LowPass",
@@ -28,5 +30,6 @@ __all__ = [
     "TrajectoryCommand",
     "VelocityCommand",
     "Wrench",
+    "casadi_model",
     "linearize",
 ]

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 #include "propwash/fleet/open_loop.hpp"
 #include "propwash/model/delay.hpp"
+#include "propwash/vehicle/dynamics_parameters.hpp"
 #include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -16,34 +16,16 @@ namespace propwash {
 
 namespace detail {
 
-/// The parameters of the rigid-body dynamics, in another scalar type.
-template <class P>
-struct DynamicsParameters {
-  RigidBodyParameters<P> body;
-  std::vector<RotorParameters<P>> rotors;
-  MotorParameters<P> motor;
-  DragParameters<P> drag;
-  RotorDragParameters<P> rotor_drag;
-  InflowParameters<P> inflow;
-  GroundEffectParameters<P> ground_effect;
-  ContactParameters<P> contact;
-};
-
 /// Converts a struct of doubles, and one of their derivatives or null, to a struct of dual numbers.
 template <class To, class From>
 void to_dual(To& to, const From& from, const From* slopes) {
   using Slope = Dual<double, 1>;
-  constexpr std::size_t count = sizeof(From) / sizeof(double);
-  static_assert(sizeof(From) == count * sizeof(double) && sizeof(To) == count * sizeof(Slope) &&
-                    std::is_standard_layout_v<From> && std::is_standard_layout_v<To>,
-                "expected structs of the same numbers");
-  const auto* const values = reinterpret_cast<const double*>(&from);
   const auto* const partials = reinterpret_cast<const double*>(slopes);
-  auto* const numbers = reinterpret_cast<Slope*>(&to);
-  for (std::size_t k = 0; k < count; ++k) {
-    numbers[k] = Slope(values[k]);
-    if (partials != nullptr) numbers[k].partials[0] = partials[k];
-  }
+  convert_numbers<Slope>(to, from, [&](std::size_t k, double x) {
+    Slope number(x);
+    if (partials != nullptr) number.partials[0] = partials[k];
+    return number;
+  });
 }
 
 /// The same for motors, whose values may be shared by all rotors when their derivatives are not.

@@ -9,6 +9,7 @@
 #include "propwash/fleet/impl/constants.hpp"
 #include "propwash/fleet/impl/switches.hpp"
 #include "propwash/integrate/integrate.hpp"
+#include "propwash/math/impl/trace_numbers.hpp"
 #include "propwash/math/trace_program.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/ground.hpp"
@@ -46,45 +47,6 @@ struct TraceSetting {
   int environment() const {
     return (switches.battery ? 1 : 0) + (switches.wind ? 3 : 0) +
            (switches.external_wrench ? 6 : 0);
-  }
-};
-
-/// Reads numbers one after the other.
-class TraceReader {
- public:
-  explicit TraceReader(const std::vector<int>& nodes) : nodes_(nodes) {}
-  Traced number() { return Traced::of(nodes_[next_++]); }
-  Vec3<Traced> vector() {
-    const Traced x = number(), y = number(), z = number();
-    return {x, y, z};
-  }
-  Quat<Traced> quaternion() {
-    const Traced w = number();
-    const Vec3<Traced> v = vector();
-    return {w, v.x, v.y, v.z};
-  }
-  template <int N>
-  SmallArray<Traced, N> rotors(int count) {
-    SmallArray<Traced, N> all;
-    all.resize(count);
-    for (int i = 0; i < count; ++i) all[i] = number();
-    return all;
-  }
-
- private:
-  const std::vector<int>& nodes_;
-  std::size_t next_ = 0;
-};
-
-/// Collects nodes.
-struct TraceWriter {
-  std::vector<int>& nodes;
-  void add(Traced x) { nodes.push_back(x.node); }
-  void add(const Vec3<Traced>& v) { add(v.x), add(v.y), add(v.z); }
-  void add(const Quat<Traced>& q) { add(q.w), add(make_vec3(q.x, q.y, q.z)); }
-  template <int N>
-  void add(const SmallArray<Traced, N>& all) {
-    for (const Traced& x : all) add(x);
   }
 };
 

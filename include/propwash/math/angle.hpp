@@ -1,10 +1,16 @@
 #pragma once
 /// @file
-/// atan2 and asin for any scalar type, from the scalar hooks alone.
+/// tan, asin and atan2 for any scalar type, from the scalar hooks alone.
 
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
+
+/// Tangent of an angle [rad].
+template <class T>
+PROPWASH_FN T tan(const T& x) {
+  return sin(x) / cos(x);
+}
 
 /// The angle of the vector (x, y), rad in (-pi, pi]; 0 for the zero vector.
 ///
@@ -34,7 +40,8 @@ PROPWASH_FN T atan2(const T& y, const T& x) {
   return angle + (residual + residual * residual * residual * constant<T>(1.0 / 6.0));
 }
 
-/// The angle whose sine is x (limited to [-1, 1]), rad in [-pi/2, pi/2].
+/// The angle whose sine is x (limited to [-1, 1]), rad in [-pi/2, pi/2]. Its derivative at +-1 is
+/// 0, by the convention of the scalar types for sqrt at 0.
 template <class T>
 PROPWASH_FN T asin(const T& x) {
   const T one(constant<T>(1));

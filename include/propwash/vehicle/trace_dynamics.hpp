@@ -1,0 +1,118 @@
+#pragma once
+/// @file
+/// The equations of motion of a multicopter as a record of operations on symbols, from which other
+/// programs build their own expressions. See docs/casadi.md.
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "propwash/math/impl/trace_numbers.hpp"
+#include "propwash/math/traced.hpp"
+#include "propwash/vehicle/dynamics_parameters.hpp"
+#include "propwash/vehicle/fields.hpp"
+#include "propwash/vehicle/make_model.hpp"
+#include "propwash/vehicle/validate.hpp"
+
+namespace propwash {
+
+/// A record of multicopter_derivative. Inputs of the graph, in this order: position 3, velocity 3,
+/// attitude 4, body rates 3, rotor speeds N; rotor commands N, which are not limited; wind 3 and
+/// force 3, world frame; torque 3, body frame; the symbolic parameters, in the order of fields().
+struct TracedDynamics {
+  TraceGraph graph;             ///< operations on the inputs
+  std::vector<int> derivative;  ///< nodes of the time derivative of the state, in its order
+};
+
+namespace detail {
+
+/// The parameters of a vehicle as traced numbers: inputs of the graph for the fields in `symbols`,
+/// constants for the others.
+class TracedParameters {
+ public:
+  TracedParameters(TraceGraph& graph, const VehicleParameters& vehicle,
+                   const std::vector<std::string>& symbols) {
+    // convert_numbers visits structs, symbols are fields: every field number of `indices` is
+    // replaced by its index in numbers_
+    VehicleParameters indices = vehicle;
+    for (const FieldView& field : fields(indices)) {
+      const bool is_symbol = std::find(symbols.begin(), symbols.end(), field.name) != symbols.end();
+      for (int i = 0; i < field.size(); ++i) {
+        numbers_.push_back(is_symbol ? Traced::of(graph.input()) : Traced(field[i]));
+        field[i] = static_cast<double>(numbers_.size() - 1);
+      }
+    }
+    convert(result.body, indices.body);
+    result.rotors.resize(indices.rotors.size());
+    for (std::size_t i = 0; i < indices.rotors.size(); ++i) {
+      convert(result.rotors[i], indices.rotors[i]);
+    }
+    convert(result.motor.time_constant_up, indices.motor.time_constant_up);
+    convert(result.motor.time_constant_down, indices.motor.time_constant_down);
+    convert(result.motor.speed_min, indices.motor.speed_min);
+    convert(result.motor.speed_max, indices.motor.speed_max);
+    convert(result.drag, indices.drag);
+    convert(result.rotor_drag, indices.rotor_drag);
+    convert(result.inflow, indices.inflow);
+    convert(result.ground_effect, indices.ground_effect);
+    convert(result.contact, indices.contact);
+  }
+
+  DynamicsParameters<Traced> result;
+
+ private:
+  Traced at(double index) const { return numbers_[static_cast<std::size_t>(index)]; }
+  template <class To, class From>
+  void convert(To& to, const From& from) const {
+    convert_numbers<Traced>(to, from, [this](std::size_t, double index) { return at(index); });
+  }
+  void convert(PerRotor<Traced>& to, const PerRotor<double>& from) const {
+    to.count = from.count;
+    for (int i = 0; i < static_cast<int>(from.count); ++i) to.values[i] = at(from.values[i]);
+  }
+
+  std::vector<Traced> numbers_;
+};
+
+}  // namespace detail
+
+/// Records the equations of motion of `vehicle`. The numbers of the fields in `symbols` are inputs
+/// of the record, all others are constants in it. Inflow, ground effect and contact are left out if
+/// the vehicle has none and none of their fields is a symbol.
+/// @throws ParameterError for an invalid vehicle.
+inline TracedDynamics trace_dynamics(const VehicleParameters& vehicle,
+                                     const std::vector<std::string>& symbols) {
+  validate(vehicle);
+  const auto has = [&](std::string_view table) {
+    return std::any_of(symbols.begin(), symbols.end(), [&](const std::string& name) {
+      return name.compare(0, table.size(), table) == 0;
+    });
+  };
+  TracedDynamics traced;
+  const TraceScope scope(traced.graph);
+  const int rotors = static_cast<int>(vehicle.rotors.size());
+  const std::vector<int> inputs = traced.graph.inputs(13 + 2 * rotors + 9);
+  const detail::TracedParameters parameters(traced.graph, vehicle, symbols);
+  auto model = make_model<Traced, Dynamic, GeneralShape>(parameters.result);
+  model.has_contact = vehicle.contact.frequency != 0 || has("contact.");
+  model.has_flow =
+      has_rotor_flow(vehicle) || has("inflow.") || has("ground_effect.") || model.has_contact;
+
+  detail::TraceReader read(inputs);
+  MulticopterState<Traced, Dynamic> x;
+  x.position = read.vector(), x.velocity = read.vector(), x.attitude = read.quaternion();
+  x.body_rates = read.vector(), x.rotor_speeds = read.rotors<Dynamic>(rotors);
+  MulticopterInput<Traced, Dynamic> input;
+  input.command = read.rotors<Dynamic>(rotors);
+  input.wind_W = read.vector(), input.force_W = read.vector(), input.torque_B = read.vector();
+
+  const auto rate = multicopter_derivative(model, x, input);
+  detail::TraceWriter write{traced.derivative};
+  write.add(rate.position), write.add(rate.velocity), write.add(rate.attitude);
+  write.add(rate.body_rates), write.add(rate.rotor_speeds);
+  return traced;
+}
+
+}  // namespace propwash
