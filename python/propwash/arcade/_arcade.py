@@ -41,8 +41,9 @@ class Choices:
 class Arcade:
     """Passes commands to the runner; knows the scene, the ghosts and the leader board.
 
-    board: returns the leader board of a course and seed. make_ghost: called in a thread of its own.
-    send: sends a message to all pages; any thread may call it. size: px, of the images.
+    size: px, of the images. board: returns the leader board of a course and seed. prepare: called
+    with a selected game before it starts; may take seconds. make_ghost: called in the same thread
+    as prepare. send: sends a message to all pages; any thread may call it.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class Arcade:
         *,
         size: tuple[int, int],
         board: Callable[[str, int], messages.BoardMessage],
+        prepare: Callable[[Game], None],
         make_ghost: GhostMaker,
         send: Callable[[messages.ToPage], None],
     ) -> None:
         self._runner, self._choices, self._size = runner, choices, size
-        self._board, self._make_ghost = board, make_ghost
+        self._board, self._prepare, self._make_ghost = board, prepare, make_ghost
         self._send = send
         self._lock = threading.Lock()
         self._workers = ThreadPoolExecutor(1, "arcade selections")
@@ -151,7 +153,7 @@ class Arcade:
 
     def _change(self, course: Course, vehicle: str, seed: int) -> None:
         try:
-            self._runner.select(course, vehicle, seed)
+            self._runner.select(course, vehicle, seed, self._prepare)
         finally:
             with self._lock:
                 if self._continues:

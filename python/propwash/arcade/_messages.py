@@ -130,6 +130,8 @@ class Status(ToPage, frozen=True, tag="status"):
     paused: bool
     reason: str
     """Why the flight is paused; empty: it is not, or the pilot paused it."""
+    countdown: int
+    """s until it continues, rounded up; 0: when the pilot continues it."""
     scale: float
     view: ViewName
 

@@ -34,7 +34,7 @@ SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
 
 _CHECK_PERIOD = 0.1
-"""s, between tests whether the pilot is silent."""
+"""s, between tests whether the pilot sees images."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,7 @@ class _Session:
             choices,
             size=settings.size,
             board=self._store.newest_board,
+            prepare=lambda game: renderer.prepare(game.scene),
             make_ghost=self._ghost,
             send=self._send,
         )
