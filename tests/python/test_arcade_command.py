@@ -158,7 +158,7 @@ def test_selected_course_has_ghosts_of_the_best_flight_and_the_pilot(tmp_path: P
         async with asyncio.timeout(2.0 * LIMIT), opened(url) as socket:
             page = PageClient(socket)
             await page.send(type="select", course="nowhere", vehicle="blackbird")
-            assert "expected one of alphapilot" in (await page.until("notice"))["text"]
+            assert "expected one of lesson, alphapilot" in (await page.until("notice"))["text"]
             await page.send(type="select", course="eight", vehicle="flightgoggles")
             assert (await page.until("course", name="eight"))["ghosts"] == []
             flight = await fly(page, Pilot(game, "angle"), 1)

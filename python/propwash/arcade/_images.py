@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from propwash.arcade._game import Game
 from propwash.arcade._ghosts import Ghost, poses
+from propwash.arcade._guide import guidance, next_gate
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import Hud, ViewName, pack_image
 from propwash.arcade._view import View
@@ -81,9 +82,9 @@ class FrameRenderer:
 def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
     """The numbers of an image that the view has just drawn."""
     lineup, snapshot = frame_state.lineup, frame_state.snapshot
-    gates, count = lineup.game.scene.gates, len(snapshot.passed)
-    following = gates[count].name if count < len(gates) else None
-    sticks = snapshot.sticks
+    gates, sticks = lineup.game.scene.gates, snapshot.sticks
+    gate = next_gate(gates, snapshot)
+    following = None if gate is None else gate.name
     return Hud(
         frame=frame,
         input=snapshot.number,
@@ -92,6 +93,10 @@ def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
         phase=snapshot.phase,
         passed=list(snapshot.passed),
         next=following,
+        guide="" if gate is None else guidance(gate, snapshot),
+        wrong=snapshot.wrong,
+        task=snapshot.task,
+        progress=snapshot.progress,
         gates=len(gates),
         speed=float(np.linalg.norm(snapshot.velocity)),
         height=float(snapshot.position[2]),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from propwash.arcade._ghosts import GhostKind
-from propwash.arcade._interface import Mode
+from propwash.arcade._interface import Mode, Task, WrongGate
 
 ViewName = Literal["chase", "onboard"]
 Role = Literal["pilot", "watcher"]
@@ -198,6 +198,14 @@ class Hud(msgspec.Struct, frozen=True):
     """Names of the gates passed, and their race times."""
     next: str | None
     """Name of the next gate; None after the last one."""
+    guide: str
+    """One line: its name, distance and directions."""
+    wrong: WrongGate | None
+    """The newest gate passed out of order."""
+    task: Task | None
+    """Of the lesson."""
+    progress: float
+    """Of the task, 0 to 1."""
     gates: int
     """Gates of the course."""
     speed: float

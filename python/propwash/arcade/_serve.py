@@ -21,6 +21,7 @@ from propwash.arcade import _courses, _ghosts
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._board import default_name
+from propwash.arcade._courses import LESSON
 from propwash.arcade._game import Game
 from propwash.arcade._images import FrameRenderer, Images
 from propwash.arcade._pages import Pages
@@ -41,7 +42,7 @@ _CHECK_PERIOD = 0.1
 class Settings:
     """Settings of `serve` (docs/arcade.md)."""
 
-    course: str = "alphapilot"
+    course: str = LESSON
     """A name, or a scene file with gates."""
     vehicle: str = "flightgoggles"
     """A name or a TOML file."""

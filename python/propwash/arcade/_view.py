@@ -27,6 +27,8 @@ CLEARANCE = 0.15
 """m, between the camera and what is behind it."""
 HIDDEN = 0.5
 """m, from the camera, within which vehicles are not drawn: they would fill the image."""
+NEXT_COLOUR, OTHER_COLOUR = (0.95, 0.42, 0.03), (0.30, 0.33, 0.37)
+"""sRGB, of the next gate and of all others."""
 _JUMP = 0.5
 """s between two images, above which the camera is put to its place without smoothing."""
 _NEAR = 0.05
@@ -53,15 +55,9 @@ class View:
         antialias: int = 2,
     ) -> None:
         self.scene, self.size = scene, size
+        self._threads, self._antialias = threads, antialias
         self._gates = {gate.name: gate for gate in scene.gates}
-        self._offscreen = Offscreen(
-            scene,
-            width=size[0],
-            height=size[1],
-            vertical_fov_deg=VERTICAL_FOV_DEG,
-            threads=threads,
-            antialias=antialias,
-        )
+        self._offscreen = self._renderer(0)
         self._chase = Chase(scene)
         self.camera: Pose = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         """Of the last image."""
@@ -70,6 +66,8 @@ class View:
         self, snapshot: Snapshot, ghosts: Sequence[Pose] = (), view: ViewName = "chase"
     ) -> NDArray[np.uint8]:
         """The image (height, width, 3), RGB. ghosts: poses of the other vehicles."""
+        if len(snapshot.passed) != self._passed:
+            self._offscreen = self._renderer(len(snapshot.passed))
         behind = self._chase.follow(snapshot)
         self.camera = behind if view == "chase" else on_board(snapshot)
         others = [*ghosts, (snapshot.position, snapshot.attitude)]
@@ -86,19 +84,41 @@ class View:
         )
         return frame.images["front"]
 
+    def _renderer(self, passed: int) -> Offscreen:
+        """The renderer after so many gates: it takes milliseconds, as textures are kept."""
+        self._passed = passed
+        colours = {
+            gate.name: NEXT_COLOUR if index == passed else OTHER_COLOUR
+            for index, gate in enumerate(self.scene.gates)
+        }
+        items = [
+            item.replace(colour=colours[item.name]) if item.name in colours else item
+            for item in self.scene.items
+        ]
+        return Offscreen(
+            Scene(items, name=self.scene.name, start=self.scene.start),
+            width=self.size[0],
+            height=self.size[1],
+            vertical_fov_deg=VERTICAL_FOV_DEG,
+            threads=self._threads,
+            antialias=self._antialias,
+        )
+
     def target(self, gate: str | None) -> tuple[float, float, bool] | None:
         """The centre of a gate in the last image: u, v [px], and whether it is in front.
 
-        Behind the camera, (u, v) is a point far outside the image, on the side to turn to.
+        Behind the camera, (u, v) is a point far outside the image, to the left or right: the side
+        to turn to.
         """
         if gate is None:
             return None
         (point,) = self._in_camera(np.array([self._gates[gate].position]))
         x, y, z = (float(c) for c in point)
-        is_in_front = x >= _NEAR
-        length = math.hypot(y, z) or 1.0
-        scale = self._focal / x if is_in_front else 10.0 * sum(self.size) / length
-        return 0.5 * self.size[0] - scale * y, 0.5 * self.size[1] - scale * z, is_in_front
+        centre_u, centre_v = 0.5 * self.size[0], 0.5 * self.size[1]
+        if x < _NEAR:
+            return centre_u - math.copysign(10.0 * sum(self.size), y), centre_v, False
+        scale = self._focal / x
+        return centre_u - scale * y, centre_v - scale * z, True
 
     def outline(self, gate: str | None) -> list[tuple[float, float]]:
         """The corners [px] of a gate's opening in the last image, clipped at the near plane."""
