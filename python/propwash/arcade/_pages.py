@@ -25,7 +25,7 @@ COUNTDOWN = 3
 MESSAGE_RATE = 500.0
 """Messages a second of a page, and messages at once, above which it is disconnected."""
 
-_STALLED = f"no image was shown for {STALL:g} s; the flight continues with the next ones"
+_STALLED = f"no image was shown for {STALL:g} s"
 
 
 class Controls(Protocol):
