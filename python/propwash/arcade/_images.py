@@ -56,18 +56,21 @@ class FrameRenderer:
         self._size, self._threads, self._antialias = size, threads, antialias
         self._view: View | None = None
         self._prepared: View | None = None
+        self._lock = threading.Lock()
         self._jpeg = jpeg_encoder()
 
     def prepare(self, scene: Scene) -> None:
-        """Makes what the first image of a scene needs, which takes a while; in any thread."""
-        self._prepared = View(scene, self._size, self._threads, self._antialias)
+        """Makes what the first image of a scene needs, in any thread; meanwhile none is drawn."""
+        with self._lock:  # they would compete for the interpreter: seconds become a minute
+            self._prepared = View(scene, self._size, self._threads, self._antialias)
 
     def draw(self, frame: int, frame_state: FrameState) -> bytes:
         """The message of an image."""
         lineup, snapshot = frame_state.lineup, frame_state.snapshot
-        view = self._view_of(lineup.game.scene)
         others = poses(lineup.ghosts, snapshot.race_time)
-        rgb = view.render(snapshot, others, frame_state.view)
+        with self._lock:
+            view = self._view_of(lineup.game.scene)
+            rgb = view.render(snapshot, others, frame_state.view)
         return pack_image(hud_of(frame, frame_state, view), self._jpeg(rgb))
 
     def _view_of(self, scene: Scene) -> View:

@@ -102,7 +102,7 @@ class _Session:
     def __init__(
         self, settings: Settings, game: Game, choices: Choices, renderer: FrameRenderer
     ) -> None:
-        self._browser = settings.browser
+        self._browser, self._renderer = settings.browser, renderer
         name = settings.name or default_name()
         self._store = FlightStore(settings.folder, name, settings.suffix, self._send)
         self._runner = Runner(game, finished=self._store.keep, report=self._notice)
@@ -130,6 +130,7 @@ class _Session:
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue  # nohup
             self._loop.add_signal_handler(number, self._ended.set)
+        self._renderer.prepare(self._runner.game.scene)  # before other threads compete for the lock
         self._runner.start()
         self._images.start()
         try:

@@ -121,11 +121,12 @@ export function drawTask(task) {
 
 let noticeTimer = 0;
 
-/** Shows a line for some seconds; kind: "wrong", "loading" or empty. */
+/** Shows a line for some seconds; kind: "wrong", "loading", which remains, or empty. */
 export function notice(text, kind = "") {
   $("notice").textContent = text;
   $("notice").className = kind;
   $("notice").hidden = false;
   clearTimeout(noticeTimer);
+  if (kind === "loading") return;
   noticeTimer = setTimeout(() => { $("notice").hidden = true; }, 6000);
 }
