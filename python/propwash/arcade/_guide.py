@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from propwash import _rotation
+from propwash import _rotation, race
 from propwash.arcade._interface import Array, Snapshot, Task, WrongGate
 from propwash.world import Gate
 
@@ -58,10 +58,9 @@ class Openings:
     """The openings of the gates of a course, which finds those that are passed out of order."""
 
     def __init__(self, gates: Sequence[Gate]) -> None:
-        self._names = [gate.name for gate in gates]
-        self._centres = np.array([gate.position for gate in gates])
-        self._axes = np.array([_rotation.rotation(gate.attitude) for gate in gates])
-        self._half = 0.5 * np.array([(gate.width, gate.height) for gate in gates])
+        self._gates = gates
+        self._axes = np.array([_rotation.rotation(gate.attitude)[:, 0] for gate in gates])
+        self._offsets = np.einsum("gi,gi->g", self._axes, [gate.position for gate in gates])
 
     def wrong(
         self, right: Container[int], time: float, before: Array, after: Array
@@ -70,21 +69,14 @@ class Openings:
 
         right: their indices. time: s, race time. before, after: (3,) m.
         """
-        line = np.array((before, after))[:, None, :] - self._centres
-        ahead, left, up = np.einsum("pgi,gij->jpg", line, self._axes)
-        crosses = (ahead[0] < 0.0) != (ahead[1] < 0.0)
-        if not crosses.any():
-            return None
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fraction = ahead[0] / (ahead[0] - ahead[1])
-        inside = crosses
-        for axis, values in enumerate((left, up)):
-            at = values[0] + fraction * (values[1] - values[0])
-            inside = inside & (np.abs(at) <= self._half[:, axis])
-        for index in np.flatnonzero(inside).tolist():
-            backwards = bool(ahead[0][index] >= 0.0)
-            if backwards or index not in right:
-                return WrongGate(self._names[index], time, backwards)
+        start, end = (self._axes @ point >= self._offsets for point in (before, after))
+        for index in np.flatnonzero(start != end).tolist():
+            gate, backwards = self._gates[index], bool(start[index])
+            if index in right and not backwards:
+                continue
+            line = np.array((after, before) if backwards else (before, after))
+            if race.passages(gate, np.array([0.0, 1.0]), line):
+                return WrongGate(gate.name, time, backwards)
         return None
 
 
