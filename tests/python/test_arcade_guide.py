@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from propwash.arcade import TICK, Game, Snapshot, Sticks, courses
 from propwash.arcade._guide import AHEAD, HOVER_TIME, Openings, directions, guidance, next_gate
 from propwash.arcade._interface import WrongGate
 from propwash.arcade._view import NEXT_COLOUR, OTHER_COLOUR, View
-from propwash.world import Gate, Plane, Scene
+from propwash.world import Box, Gate, Plane, Scene
 
 GATE = Gate(name="A", position=(0.0, 0.0, 2.0), width=2.0, height=1.0)
 
@@ -107,6 +108,19 @@ def test_only_the_next_gate_has_its_colour_in_the_image() -> None:
         found.append([bool(half.sum() > 20) for half in (is_orange[:, :80], is_orange[:, 80:])])
     assert found == [[True, False], [False, True], [False, False]]
     assert max(OTHER_COLOUR) < max(NEXT_COLOUR)
+
+
+def test_a_scene_that_is_slow_to_load_keeps_the_colours_of_its_gates(tmp_path: Path) -> None:
+    """Else each gate would stall the images."""
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (8, 8)).save(tmp_path / "wall.png")
+    place, file = (9.0, 0.0, 1.0), str(tmp_path / "wall.png")
+    wall = Box(name="wall", position=place, size=(1.0, 1.0, 1.0), texture=file)
+    view = View(Scene([Plane(name="ground"), GATE, wall]), (32, 18))
+    renderer = view._offscreen
+    assert renderer.scene is view.scene
+    view.render(snapshot((-3.0, 0.0, 2.0), passed=("A",)))
+    assert view._offscreen is renderer
 
 
 def test_gates_out_of_order_and_backwards_are_found() -> None:

@@ -12,7 +12,7 @@ from propwash import _rotation
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import ViewName
 from propwash.render import Offscreen, RenderCamera, RenderObject
-from propwash.world import Gate, Scene
+from propwash.world import Gate, Scene, texture_names
 
 VERTICAL_FOV_DEG = 75.0
 DISTANCE, RISE = 2.2, 0.75
@@ -57,6 +57,7 @@ class View:
         self.scene, self.size = scene, size
         self._threads, self._antialias = threads, antialias
         self._gates = {gate.name: gate for gate in scene.gates}
+        self._recolours = _is_light(scene)
         self._offscreen = self._renderer(0)
         self._chase = Chase(scene)
         self.camera: Pose = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
@@ -66,7 +67,7 @@ class View:
         self, snapshot: Snapshot, ghosts: Sequence[Pose] = (), view: ViewName = "chase"
     ) -> NDArray[np.uint8]:
         """The image (height, width, 3), RGB. ghosts: poses of the other vehicles."""
-        if len(snapshot.passed) != self._passed:
+        if len(snapshot.passed) != self._passed and self._recolours:
             self._offscreen = self._renderer(len(snapshot.passed))
         behind = self._chase.follow(snapshot)
         self.camera = behind if view == "chase" else on_board(snapshot)
@@ -85,18 +86,10 @@ class View:
         return frame.images["front"]
 
     def _renderer(self, passed: int) -> Offscreen:
-        """The renderer after so many gates: it takes milliseconds, as textures are kept."""
+        """The renderer after so many gates."""
         self._passed = passed
-        colours = {
-            gate.name: NEXT_COLOUR if index == passed else OTHER_COLOUR
-            for index, gate in enumerate(self.scene.gates)
-        }
-        items = [
-            item.replace(colour=colours[item.name]) if item.name in colours else item
-            for item in self.scene.items
-        ]
         return Offscreen(
-            Scene(items, name=self.scene.name, start=self.scene.start),
+            _coloured(self.scene, passed) if self._recolours else self.scene,
             width=self.size[0],
             height=self.size[1],
             vertical_fov_deg=VERTICAL_FOV_DEG,
@@ -185,6 +178,23 @@ class Chase:
         length = float(np.linalg.norm(arm))
         hits = self._scene.raycast(point, arm, length + CLEARANCE, normals=False)
         return max(0.0, min(1.0, (float(hits.distance) - CLEARANCE) / length))
+
+
+def _is_light(scene: Scene) -> bool:
+    """Whether another renderer takes milliseconds; meshes and files of textures take seconds."""
+    kept = ("", *texture_names())
+    return all(item.shape != "mesh" and item.texture in kept for item in scene.items)
+
+
+def _coloured(scene: Scene, passed: int) -> Scene:
+    """The scene with the colours of its gates after so many passages."""
+    gates = [gate.name for gate in scene.gates]
+    colours = dict.fromkeys(gates, OTHER_COLOUR) | dict.fromkeys(gates[passed:][:1], NEXT_COLOUR)
+    items = [
+        item.replace(colour=colours[item.name]) if item.name in colours else item
+        for item in scene.items
+    ]
+    return Scene(items, name=scene.name, start=scene.start)
 
 
 def on_board(snapshot: Snapshot) -> Pose:
