@@ -19,7 +19,7 @@ from arcade_browser_helpers import (
     require_chromium,
 )
 
-AHEAD = 14.0  # m after the first gate
+AHEAD = 3.0  # m after the first gate
 
 
 def main(path: str) -> None:
@@ -28,11 +28,11 @@ def main(path: str) -> None:
         arcade = RunningArcade(Path(folder), "--course", "slalom")
         context = browser.new_context(viewport={"width": 1280, "height": 720})
         page = ArcadePage(context, arcade.url)
-        page.clock(0.5)
+        page.clock(0.25)
         page.get("document.querySelector('#ghosts [value=pilot]').click()")
         page.get("document.querySelector('#settings [type=submit]').click()")
         page.wait("arcade.course.ghosts.length")
-        pilot = KeyPilot(page, speed=3.0)
+        pilot = KeyPilot(page, speed=2.0)
         gate = "arcade.course.gates[0].position"
         passed = f"arcade.hud.passed.length === 1 && arcade.hud.position[0] > {gate}[0] + {AHEAD}"
         page.wait(f"arcade.hud.phase === 'collided' || ({passed})", pilot.step)

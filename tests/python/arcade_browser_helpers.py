@@ -26,11 +26,11 @@ window.pad = {
 };
 navigator.getGamepads = () => [window.pad, null, null, null];
 """
-PROGRAM = f"""
+PROGRAM = """
 import sys
 from propwash.arcade import _pages
 from propwash.__main__ import run
-_pages.SILENCE = {PATIENCE}  # the browser or the arcade may stop for a while
+_pages.STALL = {stall}  # the browser or the arcade may stop for a while
 sys.exit(run())
 """
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -62,11 +62,15 @@ def offline_chromium(path: str) -> Iterator[Any]:
 
 
 class RunningArcade:
-    """`python -m propwash arcade` in a process, which is patient with a silent pilot."""
+    """`python -m propwash arcade` in a process.
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    stall: s, without images, after which a flight is paused.
+    """
+
+    def __init__(self, folder: Path, *options: str, stall: float = PATIENCE) -> None:
         self.folder = folder
-        command = [sys.executable, "-c", PROGRAM, "arcade", "--no-browser", "--port", "0"]
+        program = PROGRAM.format(stall=stall)
+        command = [sys.executable, "-c", program, "arcade", "--no-browser", "--port", "0"]
         command += ["--folder", str(folder), *options]
         self._process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

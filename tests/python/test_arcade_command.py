@@ -21,7 +21,6 @@ from arcade_helpers import Pilot
 from helpers import restore_signals
 from propwash import arcade, logs
 from propwash.arcade import _serve
-from propwash.arcade._messages import Hud
 
 LIMIT = 90.0
 """s, for a flight on a loaded machine."""
@@ -52,18 +51,10 @@ def stopped(process: subprocess.Popen[str], number: int = signal.SIGINT) -> str:
     return errors
 
 
-async def seen(page: PageClient) -> Hud:
-    """The next image. The clock continues if the machine stopped and the pilot was silent."""
-    hud = await page.image()
-    if hud.paused and "no message of the pilot" in page.newest("status")["reason"]:
-        await page.send(type="pause", paused=False)
-    return hud
-
-
 async def climb(page: PageClient, throttle: float) -> None:
     """Flies upwards for a while."""
     async with asyncio.timeout(LIMIT):
-        while (await seen(page)).race_time < 0.3:
+        while (await page.image()).race_time < 0.3:
             await page.input(arcade.Sticks(throttle=throttle))
 
 
@@ -71,7 +62,7 @@ async def fly(page: PageClient, pilot: Pilot, gates: int) -> dict[str, Any]:
     """Flies by the images until so many gates are passed, and resets; returns the result."""
     async with asyncio.timeout(LIMIT):
         while True:
-            hud = await seen(page)
+            hud = await page.image()
             if hud.phase not in ("ready", "flying") or len(hud.passed) >= gates:
                 break
             await page.input(pilot(snapshot_of(hud)), pilot.mode)
@@ -167,7 +158,7 @@ def test_selected_course_has_ghosts_of_the_best_flight_and_the_pilot(tmp_path: P
         async with asyncio.timeout(2.0 * LIMIT), opened(url) as socket:
             page = PageClient(socket)
             await page.send(type="select", course="nowhere", vehicle="blackbird")
-            assert "expected one of alphapilot" in (await page.until("notice"))["text"]
+            assert "expected one of lesson, alphapilot" in (await page.until("notice"))["text"]
             await page.send(type="select", course="eight", vehicle="flightgoggles")
             assert (await page.until("course", name="eight"))["ghosts"] == []
             flight = await fly(page, Pilot(game, "angle"), 1)

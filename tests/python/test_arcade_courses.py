@@ -18,10 +18,11 @@ COURSES = arcade.courses()
 SEEDS = (0, 1, 2)
 
 
-def test_there_are_alphapilot_five_courses_in_the_warehouse_and_two_in_the_room() -> None:
-    assert next(iter(COURSES)) == "alphapilot"
+def test_there_are_a_lesson_alphapilot_five_courses_in_the_warehouse_and_two_in_the_room() -> None:
+    assert list(COURSES)[:2] == ["lesson", "alphapilot"]
+    assert arcade.Settings().course == "lesson"
     bases = [read_toml(Path(course.file), ValueError)["base"] for course in COURSES.values()]
-    assert sorted(bases) == ["alphapilot", *["room"] * 2, *["warehouse"] * 5]
+    assert sorted(bases) == ["alphapilot", "empty", *["room"] * 2, *["warehouse"] * 5]
     folder = Path(COURSES["alphapilot"].file).parent
     assert {path.stem for path in folder.iterdir()} == set(COURSES), "files without a title"
     for name, course in COURSES.items():

@@ -107,9 +107,8 @@ def test_the_pilot_beside_a_flight_has_its_vehicle(tmp_path: Path) -> None:
 
 
 def test_numbers_cover_little_of_the_image_and_follow_the_flight(game: Game) -> None:
-    gates = [gate.name for gate in game.scene.gates]
     view = View(game.scene, (640, 360))
-    overlay = Overlay((640, 360), "tower", gates)
+    overlay = Overlay((640, 360), "tower", game.scene.gates)
     changed: list[NDArray[np.bool_]] = []
     shown = list(snapshots(game.record(), 1.0))
     for each in (shown[1], shown[-1]):
@@ -135,7 +134,7 @@ def test_the_arrow_to_a_gate_behind_the_camera_is_drawn(game: Game) -> None:
     target = view.target(gate.name)
     assert target is not None
     assert not target[2]
-    drawn = Overlay((640, 360), "", [each.name for each in game.scene.gates]).draw(rgb, moved, view)
+    drawn = Overlay((640, 360), "", game.scene.gates).draw(rgb, moved, view)
     amber = np.all(drawn == [255, 183, 3], axis=2)
     amber[:60] = False  # the name of the gate
     assert 50 < amber.sum() < 1000

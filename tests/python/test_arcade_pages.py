@@ -12,7 +12,7 @@ import pytest
 from propwash._bridge import Refused
 from propwash.arcade import _messages as messages
 from propwash.arcade._interface import Mode, Sticks
-from propwash.arcade._pages import MAX_UNSHOWN, SILENCE, Page, Pages
+from propwash.arcade._pages import COUNTDOWN, MAX_UNSHOWN, SILENCE, STALL, Page, Pages
 from propwash.arcade._site import Site
 
 
@@ -147,18 +147,122 @@ def test_new_page_is_the_pilots_after_the_pilot_left(pages: Pages) -> None:
     assert pages.paused
 
 
-def test_silent_pilot_pauses_in_flight_only(pages: Pages, controls: Recorder) -> None:
+def test_silent_pilot_can_be_replaced(pages: Pages) -> None:
     pilot, watcher = pages.join(0.0), pages.join(0.0)
-    pages.check(SILENCE + 1.0, flying=False)
-    assert not pages.paused
-    send(pages, pilot, 10.0, **stick_message())
-    pages.check(10.0 + SILENCE, flying=True)
-    assert not pages.paused
-    pages.check(10.1 + SILENCE, flying=True)
-    assert controls.calls[-1] == ("pause", True)
-    assert "2 s" in status(watcher)["reason"]
-    send(pages, watcher, 10.2 + SILENCE, type="take_over")
+    fly(pages, pilot, 0.0, 10.0)
+    send(pages, watcher, 9.9 + SILENCE, type="take_over")
+    assert (pilot.role, watcher.role) == ("pilot", "watcher")
+    send(pages, watcher, 10.0 + SILENCE, type="take_over")
     assert (pilot.role, watcher.role) == ("watcher", "pilot")
+    assert pages.paused
+
+
+def shown(pages: Pages, page: Page, now: float, frame: int) -> None:
+    """Sends an image to the pages, which this one acknowledges."""
+    pages.receivers(frame)
+    send(pages, page, now, type="shown", frame=frame)
+
+
+def fly(pages: Pages, page: Page, start: float, end: float, *, images: bool = True) -> list[int]:
+    """Checks ten times a second in flight, with inputs; returns the countdown after each check."""
+    found = []
+    for k in range(round(10.0 * start), round(10.0 * end)):
+        send(pages, page, 0.1 * k, **stick_message())
+        if images:
+            shown(pages, page, 0.1 * k, k + 1)
+        pages.check(0.1 * k, flying=True)
+        found.append(pages.countdown)
+    return found
+
+
+def test_flight_without_images_pauses_and_continues_after_a_countdown(
+    pages: Pages, controls: Recorder
+) -> None:
+    pilot = pages.join(0.0)
+    fly(pages, pilot, 0.0, 5.0)
+    assert not pages.paused
+    fly(pages, pilot, 5.0, 4.9 + STALL, images=False)
+    assert not pages.paused
+    fly(pages, pilot, 4.9 + STALL, 45.0, images=False)
+    assert [value for what, value in controls.calls if what == "pause"] == [True]
+    assert status(pilot)["reason"] == "no image was shown for 1 s"
+    assert status(pilot)["countdown"] == 0
+    counted = fly(pages, pilot, 45.0, 45.0 + COUNTDOWN)
+    assert counted == sorted(counted, reverse=True)
+    assert set(counted) == {1, 2, 3}
+    assert pages.paused
+    assert status(pilot)["countdown"] == 1
+    fly(pages, pilot, 45.0 + COUNTDOWN, 50.0)
+    assert [value for what, value in controls.calls if what == "pause"] == [True, False]
+    assert status(pilot) | {"paused": False, "reason": "", "countdown": 0} == status(pilot)
+
+
+def test_countdown_begins_again_after_another_stall(pages: Pages) -> None:
+    pilot = pages.join(0.0)
+    fly(pages, pilot, 0.0, 10.0, images=False)
+    assert fly(pages, pilot, 10.0, 11.2)[-1] == COUNTDOWN - 1
+    assert fly(pages, pilot, 11.2, 20.0, images=False)[-1] == 0
+    assert pages.paused
+    assert fly(pages, pilot, 20.0, 20.5)[-1] == COUNTDOWN
+    fly(pages, pilot, 20.5, 24.0)
+    assert not pages.paused
+
+
+def test_images_of_a_watcher_do_not_keep_a_flight_going(pages: Pages) -> None:
+    pilot, watcher = pages.join(0.0), pages.join(0.0)
+    fly(pages, pilot, 0.0, 1.0)
+    for frame in range(20, 40):
+        pages.receivers(frame)
+        send(pages, watcher, 0.1 * frame, type="shown", frame=frame)
+        send(pages, pilot, 0.1 * frame, **stick_message())
+        pages.check(0.1 * frame, flying=True)
+    assert pages.paused
+
+
+def test_waiting_on_the_ground_needs_no_images(pages: Pages) -> None:
+    pilot = pages.join(0.0)
+    for k in range(100):
+        send(pages, pilot, float(k), **stick_message())
+        pages.check(float(k), flying=False)
+    assert not pages.paused
+    pages.check(99.1, flying=True)  # it has taken off, unseen
+    assert pages.paused
+
+
+def test_commands_of_the_pilot_end_a_countdown(pages: Pages, controls: Recorder) -> None:
+    for message, paused in (
+        ({"type": "pause", "paused": False}, False),
+        ({"type": "reset"}, False),
+        ({"type": "select", "course": "eight", "vehicle": "blackbird"}, False),
+        ({"type": "pause", "paused": True}, True),
+    ):
+        pages = Pages(controls, Refused())
+        pilot = pages.join(0.0)
+        fly(pages, pilot, 0.0, 3.0, images=False)
+        assert fly(pages, pilot, 3.0, 4.0)[-1] > 0
+        send(pages, pilot, 4.0, **message)
+        assert (pages.paused, pages.countdown) == (paused, 0)
+        fly(pages, pilot, 4.0, 4.0 + 2.0 * COUNTDOWN)
+        assert pages.paused is paused
+
+
+def test_a_pause_by_the_arcade_ends_with_a_countdown_and_one_by_the_pilot_at_once(
+    pages: Pages,
+) -> None:
+    pilot = pages.join(0.0)
+    fly(pages, pilot, 0.0, 1.0)
+    send(pages, pilot, 1.0, type="pause", paused=True)
+    fly(pages, pilot, 1.0, 2.0)
+    send(pages, pilot, 2.0, type="pause", paused=False)
+    assert not pages.paused
+    pages.leave(pilot)
+    pilot = pages.join(3.0)
+    assert fly(pages, pilot, 3.0, 10.0)[-1] == 0  # the pilot decides when
+    assert pages.paused
+    send(pages, pilot, 10.0, type="pause", paused=False)
+    assert (pages.paused, pages.countdown) == (True, COUNTDOWN)
+    fly(pages, pilot, 10.0, 10.1 + COUNTDOWN)
+    assert not pages.paused
 
 
 def test_images_wait_for_acknowledgements_of_each_page(pages: Pages) -> None:

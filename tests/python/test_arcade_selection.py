@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from helpers import wait_until
-from propwash.arcade import Game, Runner, Sticks
+from propwash.arcade import TICK, Game, Runner, Sticks
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._courses import courses
@@ -52,14 +52,24 @@ class Parts:
         self.game = game = WatchedGame(courses()["eight"])
         self.runner = SlowRunner(game)
         self.ghosts: list[tuple[str, int]] = []
+        self.may_start = threading.Event()
+        self.may_start.set()
+        self.fails = False
         self.arcade = Arcade(
             self.runner,
             Choices.of(courses(), game, VEHICLE),
             size=(64, 36),
             board=lambda course, seed: messages.BoardMessage(course, seed, []),
+            prepare=self.prepare,
             make_ghost=self.make_ghost,
             send=lambda message: None,
         )
+
+    def prepare(self, game: Game) -> None:
+        """Waits until `may_start` is set."""
+        assert self.may_start.wait(20.0)
+        if self.fails:
+            raise OSError("for the test")
 
     def make_ghost(self, kind: GhostKind, game: Game) -> Ghost | None:
         """Records; another course is selected while the first ghost is made."""
@@ -112,6 +122,53 @@ def test_pause_during_a_selection_holds(parts: Parts) -> None:
     parts.close()
     assert parts.runner.paused
     assert parts.runner.snapshot.time == 0.0
+
+
+def test_selected_game_starts_when_its_images_are_prepared(parts: Parts) -> None:
+    """Else the vehicle flies unseen while textures are made: for 19 s on a loaded machine."""
+    parts.may_start.clear()
+    parts.arcade.set_input(Sticks(throttle=1.0), "assisted", 1)
+    while not parts.arcade.flying:
+        parts.runner.step()
+    at = parts.runner.snapshot.time
+    parts.select(1)
+    assert not parts.arcade.flying  # no reason to pause
+    parts.runner.may_select.set()
+    for _ in range(3):
+        parts.runner.step()
+    assert parts.runner.game is parts.game
+    assert parts.runner.snapshot.time == at  # nor does the flight before go on
+    parts.arcade.pause(False)
+    parts.runner.step()
+    assert parts.runner.snapshot.time == at
+    parts.may_start.set()
+    parts.arcade.close()
+    assert not parts.arcade.flying  # the flight before is not replaced yet
+    parts.replaced()
+    assert parts.runner.snapshot.time <= TICK
+    assert not parts.arcade.flying
+    while not parts.arcade.flying:
+        parts.runner.step()
+
+
+def test_flight_continues_after_a_selection_that_fails(parts: Parts) -> None:
+    parts.arcade.set_input(Sticks(throttle=1.0), "assisted", 1)
+    while not parts.arcade.flying:
+        parts.runner.step()
+    parts.fails = True
+    parts.select(1)
+    parts.close()
+    assert parts.arcade.flying
+    assert parts.runner.game is parts.game
+    assert not parts.runner.paused
+
+
+def test_clock_continues_after_the_last_of_several_selections(parts: Parts) -> None:
+    parts.select(1)
+    parts.select(1)
+    parts.replaced()
+    parts.close()
+    assert not parts.runner.paused
 
 
 def test_ghosts_of_a_replaced_game_are_not_made(parts: Parts) -> None:

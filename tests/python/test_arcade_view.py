@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from propwash import _rotation, arcade, logs
-from propwash.arcade import Sticks, _store
+from propwash.arcade import Sticks, _images, _store
 from propwash.arcade import _messages as messages
 from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
 from propwash.arcade._interface import Snapshot
@@ -173,6 +173,18 @@ def test_message_of_an_image_has_its_numbers_and_a_jpeg() -> None:
     assert hud.time == game.snapshot.time
     assert hud.height == pytest.approx(game.snapshot.position[2])
     assert image.open(io.BytesIO(jpeg)).size == (160, 90)
+
+
+def test_a_prepared_scene_is_drawn_without_further_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    game, other = (arcade.Game(arcade.find_course(name)) for name in ("alphapilot", "eight"))
+    renderer = FrameRenderer((64, 36))
+    renderer.draw(1, FrameState(Lineup(game), game.snapshot))
+    renderer.prepare(other.scene)
+    monkeypatch.setattr(_images, "View", lambda *arguments: pytest.fail("it makes another view"))
+    renderer.draw(2, FrameState(Lineup(game), game.snapshot))  # the flight before
+    for frame in (3, 4):
+        renderer.draw(frame, FrameState(Lineup(other), other.snapshot))
 
 
 def test_thread_of_images_draws_when_asked_and_reports_errors() -> None:

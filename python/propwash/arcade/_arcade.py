@@ -41,8 +41,9 @@ class Choices:
 class Arcade:
     """Passes commands to the runner; knows the scene, the ghosts and the leader board.
 
-    board: returns the leader board of a course and seed. make_ghost: called in a thread of its own.
-    send: sends a message to all pages; any thread may call it. size: px, of the images.
+    size: px, of the images. board: returns the leader board of a course and seed. prepare: called
+    with a selected game before it starts; may take seconds. make_ghost: called in the same thread
+    as prepare. send: sends a message to all pages; any thread may call it.
     """
 
     def __init__(
@@ -52,11 +53,12 @@ class Arcade:
         *,
         size: tuple[int, int],
         board: Callable[[str, int], messages.BoardMessage],
+        prepare: Callable[[Game], None],
         make_ghost: GhostMaker,
         send: Callable[[messages.ToPage], None],
     ) -> None:
         self._runner, self._choices, self._size = runner, choices, size
-        self._board, self._make_ghost = board, make_ghost
+        self._board, self._prepare, self._make_ghost = board, prepare, make_ghost
         self._send = send
         self._lock = threading.Lock()
         self._workers = ThreadPoolExecutor(1, "arcade selections")
@@ -64,7 +66,9 @@ class Arcade:
         self._ghosts: tuple[GhostKind, ...] = ()
         self._lineup = Lineup(runner.game)
         self._announced = self._lineup
-        self._continues = False  # whether the clock continues after the selection under way
+        self._selected: Game | None = runner.game  # None: it is being made
+        self._selecting = 0  # selections under way, in which the clock is stopped
+        self._continues = False  # whether it continues after them
 
     @property
     def frame_state(self) -> FrameState:
@@ -79,8 +83,9 @@ class Arcade:
 
     @property
     def flying(self) -> bool:
-        """Whether a flight is in the air."""
-        return self._runner.snapshot.phase == "flying"
+        """Whether a flight is in the air, which no selection is about to replace."""
+        game = self._runner.game
+        return game is self._selected and game.phase == "flying"
 
     def set_input(self, sticks: Sticks, mode: Mode, number: int) -> None:
         """Sets the sticks."""
@@ -93,8 +98,9 @@ class Arcade:
     def pause(self, paused: bool) -> None:
         """Stops the clock, or continues."""
         with self._lock:
-            self._continues = False
-            self._runner.pause(paused)
+            self._continues = not paused
+            if paused or not self._selecting:
+                self._runner.pause(paused)
 
     def set_scale(self, scale: float) -> None:
         """Sets simulated seconds per second."""
@@ -105,12 +111,17 @@ class Arcade:
         self._view = view
 
     def select(self, message: messages.Select) -> None:
-        """Starts a new flight, not paused unless `pause` follows. Raises ValueError for names."""
+        """Starts a new flight, not paused unless `pause` follows. Raises ValueError for names.
+
+        The clock is stopped until the new flight is ready, which may take seconds.
+        """
         course = _known("course", message.course, self._choices.courses)
         vehicle = _known("vehicle", message.vehicle, self._choices.vehicles)
         self._ghosts = tuple(dict.fromkeys(message.ghosts))
         with self._lock:
+            self._selected, self._selecting = None, self._selecting + 1
             self._continues = True
+            self._runner.pause(True)
         selecting = self._workers.submit(self._change, course, vehicle, message.seed)
         selecting.add_done_callback(self._report)
 
@@ -150,11 +161,13 @@ class Arcade:
         return self._board(game.course.name, game.seed)
 
     def _change(self, course: Course, vehicle: str, seed: int) -> None:
+        selected = self._runner.game
         try:
-            self._runner.select(course, vehicle, seed)
+            selected = self._runner.select(course, vehicle, seed, self._prepare)
         finally:
             with self._lock:
-                if self._continues:
+                self._selected, self._selecting = selected, self._selecting - 1
+                if self._continues and not self._selecting:
                     self._runner.pause(False)
 
     def _add_ghosts(self, game: Game, kinds: tuple[GhostKind, ...]) -> None:

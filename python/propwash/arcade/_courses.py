@@ -12,7 +12,10 @@ from propwash.race import course_gates
 from propwash.world import Gate, Scene
 
 _FOLDER = Path(__file__).parent / "courses"
+LESSON = "lesson"
+"""The name of the course for beginners."""
 _TITLES = {
+    LESSON: "Lesson: three gates ahead, to learn the keys",
     "alphapilot": "AlphaPilot: the 240 m of the challenge",
     "slalom": "Slalom: round the ends of the racks",
     "hairpins": "Hairpins: under the lowest boards, from aisle to aisle",

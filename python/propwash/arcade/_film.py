@@ -65,8 +65,7 @@ def film(
     others = [ghost for ghost in made.values() if ghost is not None]
     scene = chosen.scene(seed)
     camera = View(scene, size, threads or _checks.available_threads(), antialias)
-    names = [gate.name for gate in scene.gates]
-    overlay = Overlay(size, f"{name}, {chosen.name}, seed {seed}", names, others)
+    overlay = Overlay(size, f"{name}, {chosen.name}, seed {seed}", scene.gates, others)
 
     def images() -> Iterator[Image]:
         for number, snapshot in enumerate(shown, 1):

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks, _rotation, race
-from propwash.arcade._courses import Course
+from propwash.arcade._courses import LESSON, Course
+from propwash.arcade._guide import Lesson
 from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
 from propwash.arcade._sticks import StickMap, StickRates
@@ -90,6 +91,8 @@ class Game:
         self._rule.reset()
         self._recorder.clear()
         self._ticks, self._take_off = 0, 0
+        is_lesson = self.course.name == LESSON
+        self._lesson = Lesson(float(self._start.position[2])) if is_lesson else None
         self._snapshot = self._taken(Sticks(), "assisted", 0)
 
     @property
@@ -140,6 +143,8 @@ class Game:
             gates=len(self._rule.passages),
         )
         self._snapshot = self._taken(sticks, mode, number)
+        if self._lesson is not None:
+            self._lesson.advance(self._snapshot, TICK)
         return self._snapshot
 
     def record(self, result: str | None = None) -> FlightRecord:
@@ -189,7 +194,7 @@ class Game:
             raise ValueError("flight: expected a vehicle that has taken off; raise the throttle")
 
     def _taken(self, sticks: Sticks, mode: Mode, number: int) -> Snapshot:
-        state = self._state
+        state, lesson = self._state, self._lesson
         return Snapshot(
             time=self._ticks * TICK,
             race_time=self._race_time(self._ticks) if self.has_flown else 0.0,
@@ -203,6 +208,9 @@ class Game:
             mode=mode,
             sticks=sticks,
             number=number,
+            wrong=self._rule.wrong,
+            task=None if lesson is None else lesson.task,
+            progress=0.0 if lesson is None else lesson.progress,
         )
 
 

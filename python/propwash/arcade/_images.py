@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from propwash.arcade._game import Game
 from propwash.arcade._ghosts import Ghost, poses
+from propwash.arcade._guide import guidance, next_gate
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import Hud, ViewName, pack_image
 from propwash.arcade._view import View
+from propwash.world import Scene
 
 JPEG_QUALITY = 80
 _MIN_PERIOD, _IDLE_PERIOD = 1.0 / 60.0, 0.1
@@ -53,25 +55,39 @@ class FrameRenderer:
     ) -> None:
         self._size, self._threads, self._antialias = size, threads, antialias
         self._view: View | None = None
+        self._prepared: View | None = None
+        self._lock = threading.Lock()
         self._jpeg = jpeg_encoder()
+
+    def prepare(self, scene: Scene) -> None:
+        """Makes what the first image of a scene needs, in any thread; meanwhile none is drawn."""
+        with self._lock:  # they would compete for the interpreter: seconds become a minute
+            self._prepared = View(scene, self._size, self._threads, self._antialias)
 
     def draw(self, frame: int, frame_state: FrameState) -> bytes:
         """The message of an image."""
         lineup, snapshot = frame_state.lineup, frame_state.snapshot
-        if self._view is None or lineup.game.scene is not self._view.scene:
-            self._view = View(lineup.game.scene, self._size, self._threads, self._antialias)
-        view = self._view
         others = poses(lineup.ghosts, snapshot.race_time)
-        rgb = view.render(snapshot, others, frame_state.view)
+        with self._lock:
+            view = self._view_of(lineup.game.scene)
+            rgb = view.render(snapshot, others, frame_state.view)
         return pack_image(hud_of(frame, frame_state, view), self._jpeg(rgb))
+
+    def _view_of(self, scene: Scene) -> View:
+        prepared = self._prepared
+        if prepared is not None and prepared.scene is scene:
+            self._view, self._prepared = prepared, None
+        elif self._view is None or self._view.scene is not scene:
+            self._view = View(scene, self._size, self._threads, self._antialias)
+        return self._view
 
 
 def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
     """The numbers of an image that the view has just drawn."""
     lineup, snapshot = frame_state.lineup, frame_state.snapshot
-    gates, count = lineup.game.scene.gates, len(snapshot.passed)
-    following = gates[count].name if count < len(gates) else None
-    sticks = snapshot.sticks
+    gates, sticks = lineup.game.scene.gates, snapshot.sticks
+    gate = next_gate(gates, snapshot)
+    following = None if gate is None else gate.name
     return Hud(
         frame=frame,
         input=snapshot.number,
@@ -80,6 +96,10 @@ def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
         phase=snapshot.phase,
         passed=list(snapshot.passed),
         next=following,
+        guide="" if gate is None else guidance(gate, snapshot),
+        wrong=snapshot.wrong,
+        task=snapshot.task,
+        progress=snapshot.progress,
         gates=len(gates),
         speed=float(np.linalg.norm(snapshot.velocity)),
         height=float(snapshot.position[2]),

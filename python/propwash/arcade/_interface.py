@@ -18,6 +18,21 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 Phase = Literal["ready", "flying", "finished", "collided", "timeout"]
 """On the ground before take-off; in flight; or the end of a flight, at which the vehicle stops."""
 
+Task = Literal["take_off", "hover", "yaw", "gate", "gates"]
+"""What the pilot learns on the first course: the last two are its first gate, and the others."""
+
+
+@dataclass(frozen=True)
+class WrongGate:
+    """A gate that was passed out of order, or against its direction."""
+
+    gate: str
+    """Its name."""
+    time: float
+    """s, race time."""
+    backwards: bool
+    """Whether it was passed against its direction."""
+
 
 @dataclass(frozen=True)
 class Sticks:
@@ -68,3 +83,9 @@ class Snapshot:
     sticks: Sticks
     number: int
     """Number of the newest input that acted on the vehicle."""
+    wrong: WrongGate | None = None
+    """The newest gate passed out of order."""
+    task: Task | None = None
+    """Of the lesson; None on other courses."""
+    progress: float = 0.0
+    """Of the task, 0 to 1."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from propwash.arcade._ghosts import GhostKind
-from propwash.arcade._interface import Mode
+from propwash.arcade._interface import Mode, Task, WrongGate
 
 ViewName = Literal["chase", "onboard"]
 Role = Literal["pilot", "watcher"]
@@ -130,6 +130,8 @@ class Status(ToPage, frozen=True, tag="status"):
     paused: bool
     reason: str
     """Why the flight is paused; empty: it is not, or the pilot paused it."""
+    countdown: int
+    """s until it continues, rounded up; 0: when the pilot continues it."""
     scale: float
     view: ViewName
 
@@ -196,6 +198,14 @@ class Hud(msgspec.Struct, frozen=True):
     """Names of the gates passed, and their race times."""
     next: str | None
     """Name of the next gate; None after the last one."""
+    guide: str
+    """One line: its name, distance and directions."""
+    wrong: WrongGate | None
+    """The newest gate passed out of order."""
+    task: Task | None
+    """Of the lesson."""
+    progress: float
+    """Of the task, 0 to 1."""
     gates: int
     """Gates of the course."""
     speed: float

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.arcade._ghosts import Ghost
+from propwash.arcade._guide import guidance, next_gate
 from propwash.arcade._interface import Snapshot
 from propwash.arcade._view import View
 from propwash.viz import video
+from propwash.world import Gate
 
 Image = NDArray[np.uint8]
 Colour = tuple[int, int, int, int]
@@ -27,11 +29,11 @@ _TITLES = {"finished": "Finished", "collided": "Collision", "timeout": "Time lim
 class Overlay:
     """Draws time, gates, speed, height, sticks and mode of a flight over its images.
 
-    title: of the flight. gates: names in order. ghosts: with their differences in time.
+    title: of the flight. gates: in order. ghosts: with their differences in time.
     """
 
     def __init__(
-        self, size: tuple[int, int], title: str, gates: Sequence[str], ghosts: Sequence[Ghost] = ()
+        self, size: tuple[int, int], title: str, gates: Sequence[Gate], ghosts: Sequence[Ghost] = ()
     ) -> None:
         self._pil = video.pillow()
         self._width, self._height = size
@@ -47,17 +49,16 @@ class Overlay:
         image = self._pil.Image.fromarray(rgb).convert("RGBA")
         layer = self._pil.Image.new("RGBA", image.size, (0, 0, 0, 0))
         pen = self._pil.ImageDraw.Draw(layer)
-        done = len(snapshot.passed)
-        following = self._gates[done] if done < len(self._gates) else None
-        self._target(pen, view, following)
-        self._top(pen, snapshot, following)
+        gate = next_gate(self._gates, snapshot)
+        self._target(pen, view, None if gate is None else gate.name)
+        self._top(pen, snapshot, gate)
         self._bottom(pen, snapshot)
         if ended:
             self._result(pen, snapshot)
         image.alpha_composite(layer)
         return np.asarray(image.convert("RGB"))
 
-    def _top(self, pen: Any, snapshot: Snapshot, following: str | None) -> None:
+    def _top(self, pen: Any, snapshot: Snapshot, gate: Gate | None) -> None:
         u = self._unit
         self._text(pen, (u, u), clock(snapshot.race_time), 2.5)
         lines = []
@@ -69,8 +70,9 @@ class Overlay:
         middle = 0.5 * self._width
         count = f"{len(snapshot.passed)} / {len(self._gates)}"
         self._text(pen, (middle, u), count, 1.9, anchor="mt")
-        if following is not None:
-            self._text(pen, (middle, 3.3 * u), f"next: {following}", 1.0, _AMBER, "mt")
+        if gate is not None:
+            text = f"next: {guidance(gate, snapshot)}"
+            self._text(pen, (middle, 3.3 * u), text, 1.0, _AMBER, "mt")
         splits = snapshot.passed[-_SPLITS:]
         rows = [(name, clock(time), _WHITE) for name, time in splits]
         self._list(pen, self._width - u, u, rows, is_right=True)

@@ -5,6 +5,7 @@ No sockets, threads or clocks: times [s] are arguments, and texts to a page wait
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,9 +17,15 @@ from propwash.arcade._interface import Mode, Sticks
 MAX_UNSHOWN = 2
 """Images sent to a page that it has not acknowledged; a slow page skips others."""
 SILENCE = 2.0
-"""s without a message of the pilot in flight, after which the flight is paused."""
+"""s without a message of the pilot, after which a watcher may take over."""
+STALL = 1.0
+"""s in flight without an image that the pilot's page has shown, after which it is paused."""
+COUNTDOWN = 3
+"""s, before a flight that the arcade has paused continues."""
 MESSAGE_RATE = 500.0
 """Messages a second of a page, and messages at once, above which it is disconnected."""
+
+_STALLED = f"no image was shown for {STALL:g} s"
 
 
 class Controls(Protocol):
@@ -50,6 +57,8 @@ class Page:
     role: messages.Role
     last_message: float
     """s, time of the last message."""
+    last_shown: float
+    """s, time of the last acknowledgement of an image; of joining before the first one."""
     allowance: float
     """Messages that it may send at once."""
     texts: deque[str] = field(default_factory=deque)
@@ -71,6 +80,9 @@ class Pages:
         self._controls, self.refused, self._rate = controls, refused, message_rate
         self.all: list[Page] = []
         self.paused, self.reason = False, ""
+        self.countdown = 0
+        """s until a paused flight continues, rounded up; 0: it does not."""
+        self._continues_at, self._flying = math.inf, False
         self.scale = 1.0
         self.view: messages.ViewName = "chase"
         self._input = messages.Input(0, (0.0, 0.0, 0.0, 0.0), "assisted")
@@ -83,7 +95,7 @@ class Pages:
     def join(self, now: float) -> Page:
         """Adds a page; its first text is left to the caller."""
         role: messages.Role = "watcher" if self.pilot else "pilot"
-        page = Page(role, now, self._rate)
+        page = Page(role, now, now, self._rate)
         self.all.append(page)
         self.send_status()
         return page
@@ -97,10 +109,25 @@ class Pages:
         self.send_status()
 
     def check(self, now: float, flying: bool) -> None:
-        """Pauses a flight if its pilot is silent. Call it several times a second."""
-        pilot = self.pilot
-        if flying and not self.paused and pilot is not None and now - pilot.last_message > SILENCE:
-            self._pause(f"no message of the pilot for {SILENCE:g} s")
+        """Pauses a flight that its pilot does not see. Call it several times a second.
+
+        The flight continues after a countdown when images are shown again.
+        """
+        self._flying, pilot = flying, self.pilot
+        if pilot is None:
+            return
+        before = self.paused, self.countdown
+        is_stalled = now - pilot.last_shown > STALL
+        if not self.paused:
+            if flying and is_stalled:
+                self._pause(_STALLED)
+        elif is_stalled:
+            self._set_paused(True, self.reason)  # without the countdown
+        elif now >= self._continues_at:
+            self._continue()
+        elif self.countdown or self.reason == _STALLED:
+            self._count_down(now)
+        if (self.paused, self.countdown) != before:
             self.send_status()
 
     def receive(self, page: Page, data: bytes, now: float) -> bool:
@@ -112,7 +139,7 @@ class Pages:
             return False
         try:
             message = messages.decode(data)
-            self._carry_out(page, message)
+            self._carry_out(page, message, now)
         except messages.MessageError as error:
             self.refused.add(error.reason, error.detail)
         except ValueError as error:
@@ -122,9 +149,9 @@ class Pages:
             self.send_status()
         return True
 
-    def _carry_out(self, page: Page, message: messages.FromPage) -> None:
+    def _carry_out(self, page: Page, message: messages.FromPage, now: float) -> None:
         if isinstance(message, messages.Shown):
-            self._acknowledge(page, message.frame)
+            self._acknowledge(page, message.frame, now)
         elif isinstance(message, messages.TakeOver):
             self._take_over(page)
         elif page.role != "pilot":
@@ -133,10 +160,10 @@ class Pages:
             self._input = message
             self._controls.set_input(Sticks(*message.sticks), message.mode, message.number)
         else:
-            self._command(message)
+            self._command(message, now)
             self.send_status()
 
-    def _command(self, message: messages.FromPage) -> None:
+    def _command(self, message: messages.FromPage, now: float) -> None:
         match message:
             case messages.Reset():
                 self._controls.reset()
@@ -144,21 +171,25 @@ class Pages:
             case messages.Pause(paused=True):
                 self._pause("")
             case messages.Pause(paused=False):
-                self._continue()
+                if self._flying and self.reason and not self.countdown:
+                    self._count_down(now)
+                else:
+                    self._continue()
             case messages.Clock(scale=scale):
                 self._controls.set_scale(scale)
                 self.scale = scale
             case messages.Select():
                 self._controls.select(message)
-                self.paused, self.reason = False, ""
+                self._set_paused(False)
             case messages.Camera(view=view):
                 self._controls.set_view(view)
                 self.view = view
 
-    def _acknowledge(self, page: Page, frame: int) -> None:
+    def _acknowledge(self, page: Page, frame: int, now: float) -> None:
         if frame not in page.unshown:
             self.refused.add("acknowledgement of an image that was not sent", str(frame))
             return
+        page.last_shown = now
         while page.unshown and page.unshown[0] <= frame:
             page.unshown.popleft()
 
@@ -184,12 +215,21 @@ class Pages:
         self._controls.set_input(Sticks(throttle=throttle), self._input.mode, 0)
 
     def _pause(self, reason: str) -> None:
-        self.paused, self.reason = True, reason
+        self._set_paused(True, reason)
         self._controls.pause(True)
 
     def _continue(self) -> None:
-        self.paused, self.reason = False, ""
+        self._set_paused(False)
         self._controls.pause(False)
+
+    def _set_paused(self, paused: bool, reason: str = "") -> None:
+        self.paused, self.reason = paused, reason
+        self.countdown, self._continues_at = 0, math.inf
+
+    def _count_down(self, now: float) -> None:
+        """Continues in `COUNTDOWN` seconds, or earlier if that is under way."""
+        self._continues_at = min(self._continues_at, now + COUNTDOWN)
+        self.countdown = math.ceil(self._continues_at - now)
 
     def status(self, page: Page) -> str:
         """The status for a page."""
@@ -200,6 +240,7 @@ class Pages:
                 len(self.all),
                 self.paused,
                 self.reason,
+                self.countdown,
                 self.scale,
                 self.view,
             )

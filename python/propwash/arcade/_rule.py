@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import race
-from propwash.arcade._interface import Phase
+from propwash.arcade._guide import Openings
+from propwash.arcade._interface import Phase, WrongGate
 from propwash.world import Scene
 
 Array = NDArray[np.float64]
@@ -31,6 +32,7 @@ class Rule:
         self.scene = scene
         self.gates = race.course_gates(scene)
         self._ground, self._height = ground, float(start[2])
+        self._openings = Openings(self.gates)
         self._obstacles = Scene([item for item in scene.items if item.name != ground])
         touched = self._obstacles.collides(start, radius=race.COLLISION_RADIUS)
         if touched.collided:
@@ -46,6 +48,7 @@ class Rule:
         self.phase: Phase = "ready"
         self.passages: list[race.Passage] = []
         self.collision: str | None = None
+        self.wrong: WrongGate | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -83,6 +86,9 @@ class Rule:
             self.phase = "finished"
         elif times[1] >= TIME_LIMIT:
             self.phase = "timeout"
+        if self.phase == "flying":
+            right = range(len(self.passages), len(self.passages) + len(passed))
+            self.wrong = self._openings.wrong(right, times[1], before, after) or self.wrong
         self.passages += passed
 
     def _passed(self, time: Array, line: Array) -> list[race.Passage]:

@@ -98,13 +98,19 @@ class Runner:
         self._requests.put(partial(self._set_scale, scale))
 
     def select(
-        self, course: Course, vehicle: str | PathLike[str] | VehicleParameters, seed: int
+        self,
+        course: Course,
+        vehicle: str | PathLike[str] | VehicleParameters,
+        seed: int,
+        prepare: Callable[[Game], None] = lambda game: None,
     ) -> Game:
         """Replaces the game by one that it makes first, which takes a while, and returns it.
 
-        Raises ParameterError or ValueError as Game does; the present game then continues.
+        prepare: called with the new game before its clock starts. Raises ParameterError or
+        ValueError as Game does; the present game then continues.
         """
         game = self.game.of(course, vehicle, seed)
+        prepare(game)
         self._requests.put(partial(self._replace, game))
         return game
 

@@ -21,6 +21,7 @@ from propwash.arcade import _courses, _ghosts
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._board import default_name
+from propwash.arcade._courses import LESSON
 from propwash.arcade._game import Game
 from propwash.arcade._images import FrameRenderer, Images
 from propwash.arcade._pages import Pages
@@ -34,14 +35,14 @@ SWITCH_INTERVAL = 0.001
 """s, after which a thread of Python lets others run, so that steps are not late."""
 
 _CHECK_PERIOD = 0.1
-"""s, between tests whether the pilot is silent."""
+"""s, between tests whether the pilot sees images."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of `serve` (docs/arcade.md)."""
 
-    course: str = "alphapilot"
+    course: str = LESSON
     """A name, or a scene file with gates."""
     vehicle: str = "flightgoggles"
     """A name or a TOML file."""
@@ -101,7 +102,7 @@ class _Session:
     def __init__(
         self, settings: Settings, game: Game, choices: Choices, renderer: FrameRenderer
     ) -> None:
-        self._browser = settings.browser
+        self._browser, self._renderer = settings.browser, renderer
         name = settings.name or default_name()
         self._store = FlightStore(settings.folder, name, settings.suffix, self._send)
         self._runner = Runner(game, finished=self._store.keep, report=self._notice)
@@ -110,6 +111,7 @@ class _Session:
             choices,
             size=settings.size,
             board=self._store.newest_board,
+            prepare=lambda game: renderer.prepare(game.scene),
             make_ghost=self._ghost,
             send=self._send,
         )
@@ -128,6 +130,7 @@ class _Session:
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue  # nohup
             self._loop.add_signal_handler(number, self._ended.set)
+        self._renderer.prepare(self._runner.game.scene)  # before other threads compete for the lock
         self._runner.start()
         self._images.start()
         try:

@@ -12,7 +12,7 @@ from propwash import _rotation
 from propwash.arcade._interface import Array, Snapshot
 from propwash.arcade._messages import ViewName
 from propwash.render import Offscreen, RenderCamera, RenderObject
-from propwash.world import Gate, Scene
+from propwash.world import Gate, Scene, texture_names
 
 VERTICAL_FOV_DEG = 75.0
 DISTANCE, RISE = 2.2, 0.75
@@ -27,6 +27,8 @@ CLEARANCE = 0.15
 """m, between the camera and what is behind it."""
 HIDDEN = 0.5
 """m, from the camera, within which vehicles are not drawn: they would fill the image."""
+NEXT_COLOUR, OTHER_COLOUR = (0.95, 0.42, 0.03), (0.30, 0.33, 0.37)
+"""sRGB, of the next gate and of all others."""
 _JUMP = 0.5
 """s between two images, above which the camera is put to its place without smoothing."""
 _NEAR = 0.05
@@ -53,15 +55,10 @@ class View:
         antialias: int = 2,
     ) -> None:
         self.scene, self.size = scene, size
+        self._threads, self._antialias = threads, antialias
         self._gates = {gate.name: gate for gate in scene.gates}
-        self._offscreen = Offscreen(
-            scene,
-            width=size[0],
-            height=size[1],
-            vertical_fov_deg=VERTICAL_FOV_DEG,
-            threads=threads,
-            antialias=antialias,
-        )
+        self._recolours = _is_light(scene)
+        self._offscreen = self._renderer(0)
         self._chase = Chase(scene)
         self.camera: Pose = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         """Of the last image."""
@@ -70,6 +67,8 @@ class View:
         self, snapshot: Snapshot, ghosts: Sequence[Pose] = (), view: ViewName = "chase"
     ) -> NDArray[np.uint8]:
         """The image (height, width, 3), RGB. ghosts: poses of the other vehicles."""
+        if len(snapshot.passed) != self._passed and self._recolours:
+            self._offscreen = self._renderer(len(snapshot.passed))
         behind = self._chase.follow(snapshot)
         self.camera = behind if view == "chase" else on_board(snapshot)
         others = [*ghosts, (snapshot.position, snapshot.attitude)]
@@ -86,19 +85,33 @@ class View:
         )
         return frame.images["front"]
 
+    def _renderer(self, passed: int) -> Offscreen:
+        """The renderer after so many gates."""
+        self._passed = passed
+        return Offscreen(
+            _coloured(self.scene, passed) if self._recolours else self.scene,
+            width=self.size[0],
+            height=self.size[1],
+            vertical_fov_deg=VERTICAL_FOV_DEG,
+            threads=self._threads,
+            antialias=self._antialias,
+        )
+
     def target(self, gate: str | None) -> tuple[float, float, bool] | None:
         """The centre of a gate in the last image: u, v [px], and whether it is in front.
 
-        Behind the camera, (u, v) is a point far outside the image, on the side to turn to.
+        Behind the camera, (u, v) is a point far outside the image, to the left or right: the side
+        to turn to.
         """
         if gate is None:
             return None
         (point,) = self._in_camera(np.array([self._gates[gate].position]))
         x, y, z = (float(c) for c in point)
-        is_in_front = x >= _NEAR
-        length = math.hypot(y, z) or 1.0
-        scale = self._focal / x if is_in_front else 10.0 * sum(self.size) / length
-        return 0.5 * self.size[0] - scale * y, 0.5 * self.size[1] - scale * z, is_in_front
+        centre_u, centre_v = 0.5 * self.size[0], 0.5 * self.size[1]
+        if x < _NEAR:
+            return centre_u - math.copysign(10.0 * sum(self.size), y), centre_v, False
+        scale = self._focal / x
+        return centre_u - scale * y, centre_v - scale * z, True
 
     def outline(self, gate: str | None) -> list[tuple[float, float]]:
         """The corners [px] of a gate's opening in the last image, clipped at the near plane."""
@@ -165,6 +178,23 @@ class Chase:
         length = float(np.linalg.norm(arm))
         hits = self._scene.raycast(point, arm, length + CLEARANCE, normals=False)
         return max(0.0, min(1.0, (float(hits.distance) - CLEARANCE) / length))
+
+
+def _is_light(scene: Scene) -> bool:
+    """Whether another renderer takes milliseconds; meshes and files of textures take seconds."""
+    kept = ("", *texture_names())
+    return all(item.shape != "mesh" and item.texture in kept for item in scene.items)
+
+
+def _coloured(scene: Scene, passed: int) -> Scene:
+    """The scene with the colours of its gates after so many passages."""
+    gates = [gate.name for gate in scene.gates]
+    colours = dict.fromkeys(gates, OTHER_COLOUR) | dict.fromkeys(gates[passed:][:1], NEXT_COLOUR)
+    items = [
+        item.replace(colour=colours[item.name]) if item.name in colours else item
+        for item in scene.items
+    ]
+    return Scene(items, name=scene.name, start=scene.start)
 
 
 def on_board(snapshot: Snapshot) -> Pose:

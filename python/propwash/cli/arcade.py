@@ -23,7 +23,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--course",
         metavar="NAME|FILE",
-        help="a course or a scene file with gates (default: alphapilot; of --film that of the log)",
+        help="a course or a scene file with gates (default: lesson; of --film that of the log)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
         return _film(options)
     serve(
         Settings(
-            course=options.course or "alphapilot",
+            course=options.course or Settings.course,
             vehicle=options.vehicle,
             seed=options.seed,
             folder=options.folder,

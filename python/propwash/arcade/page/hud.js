@@ -66,7 +66,7 @@ function drawStick(circle, across, up) {
 export function drawHud(hud, size) {
   setText($("clock"), clock(hud.race_time));
   setText($("gates"), `${hud.passed.length} / ${hud.gates}`);
-  setText($("next-gate"), hud.next ? `next: ${hud.next}` : "");
+  setText($("next-gate"), hud.guide && `next: ${hud.guide}`);
   setText($("speed"), hud.speed.toFixed(1));
   setText($("height"), hud.height.toFixed(1));
   setText($("mode"), hud.mode);
@@ -110,12 +110,23 @@ export function drawMessage(message) {
   ]);
 }
 
+/** Shows the task of the lesson, or hides it: { text, step, progress }. */
+export function drawTask(task) {
+  $("task").hidden = !task;
+  if (!task) return;
+  setText($("task-step"), task.step);
+  setText($("task-text"), task.text);
+  $("task-progress").value = task.progress;
+}
+
 let noticeTimer = 0;
 
-/** Shows a line for some seconds. */
-export function notice(text) {
+/** Shows a line for some seconds; kind: "wrong", "loading", which remains, or empty. */
+export function notice(text, kind = "") {
   $("notice").textContent = text;
+  $("notice").className = kind;
   $("notice").hidden = false;
   clearTimeout(noticeTimer);
+  if (kind === "loading") return;
   noticeTimer = setTimeout(() => { $("notice").hidden = true; }, 6000);
 }

@@ -3,21 +3,22 @@
 import { CalibrationDialog } from "./calibration.js";
 import { Connection } from "./connection.js";
 import { Gamepads } from "./gamepad.js";
-import { $, clock, drawHud, drawMessage, drawRates, notice, setText } from "./hud.js";
+import { $, drawHud, drawMessage, drawRates, drawTask, notice, setText } from "./hud.js";
+import { hasDialog, listen } from "./keys.js";
 import { Latency } from "./latency.js";
+import { CourseMap } from "./map.js";
 import { Menu } from "./menu.js";
+import { endsFlight, hasEnded, panelOf, taskOf, wrongGate } from "./panel.js";
+import { Sounds, soundsOf } from "./sounds.js";
 import { CHANNELS, KeyboardSticks } from "./sticks.js";
 
 const PERIOD = 50; // ms, the longest time between two inputs
 const SCALES = [1, 0.5, 0.25];
-const ENDED = {
-  finished: "Finished",
-  collided: "Collision",
-  timeout: "Time limit",
-};
 
 const latency = new Latency();
 const keyboard = new KeyboardSticks();
+const map = new CourseMap($("map"));
+const sounds = new Sounds();
 
 // what the page shows, and what tests read
 const arcade = {
@@ -32,6 +33,7 @@ const arcade = {
   frames: 0, // images drawn
   rate: 0, // images per second
   latency,
+  sounds,
   mode: "assisted",
   sticks: keyboard.sticks,
   source: "keyboard",
@@ -46,7 +48,6 @@ let eventTime = null; // of the movement that the next input contains
 const isPilot = () => arcade.status?.role === "pilot";
 const isFlying = () => arcade.hud?.phase === "flying";
 const isPaused = () => arcade.status?.paused ?? false;
-const hasEnded = () => arcade.hud && arcade.hud.phase in ENDED;
 
 const connection = new Connection({
   changed(connected) {
@@ -74,15 +75,18 @@ const received = {
   },
   status(message) {
     if (message.paused) latency.clear();
+    if (message.countdown && message.countdown !== arcade.status?.countdown) sounds.play("countdown");
     arcade.status = message;
   },
   course(message) {
     arcade.course = message;
     menu.course(message);
+    map.course(message);
+    if ($("notice").className === "loading") $("notice").hidden = true;
   },
   flight(message) {
     arcade.lastLog = message.log;
-    if (message.result in ENDED) arcade.flight = message;
+    if (endsFlight(message.result)) arcade.flight = message;
     else if (message.log) notice(`Log: ${message.log}`);
   },
   board(message) {
@@ -104,7 +108,9 @@ function command(type, fields) {
 
 const actions = {
   select(settings) {
-    if (command("select", settings)) restart();
+    if (!command("select", settings)) return;
+    restart();
+    notice(`Loading ${settings.course} …`, "loading");
   },
   mode(name) {
     const modes = arcade.hello?.modes ?? [];
@@ -131,6 +137,11 @@ const actions = {
   pause(paused) {
     command("pause", { paused: typeof paused === "boolean" ? paused : !isPaused() });
   },
+  mute(muted) {
+    sounds.mute(typeof muted === "boolean" ? muted : !sounds.muted);
+    sounds.unlock();
+    showState();
+  },
 };
 
 const menu = new Menu(actions);
@@ -151,7 +162,7 @@ function send(now) {
   if (key === sentKey && now - sentAt < PERIOD - 5) return;
   arcade.number += 1;
   if (!connection.send("input", { number: arcade.number, sticks, mode: arcade.mode })) return;
-  if (eventTime !== null && key !== sentKey && !isPaused() && !hasEnded()) {
+  if (eventTime !== null && key !== sentKey && !isPaused() && !hasEnded(arcade.hud)) {
     latency.sent(arcade.number, eventTime);
   }
   eventTime = null;
@@ -213,65 +224,30 @@ let drawnTimes = [];
 
 function draw(hud, bitmap) {
   context.drawImage(bitmap, 0, 0, $("image").width, $("image").height);
-  const before = arcade.hud?.phase;
+  const before = arcade.hud;
   arcade.hud = hud;
   arcade.frames += 1;
   if (hud.input <= arcade.number) latency.drawn(hud.input); // else: of another page
   drawHud(hud, arcade.hello?.size ?? [$("image").width, $("image").height]);
+  map.draw(hud);
+  drawTask(taskOf(hud, arcade.source));
+  const names = soundsOf(before, hud);
+  names.forEach((name) => sounds.play(name));
+  if (names.includes("wrong")) notice(wrongGate(hud), "wrong");
   const now = performance.now();
   drawnTimes = [...drawnTimes.filter((time) => time > now - 1000), now];
-  if (hud.phase !== before) {
+  if (hud.phase !== before?.phase) {
     if (hud.phase === "ready") restart();
     if (hud.phase === "flying") arcade.flight = null; // a result that came after a reset
-    if (hasEnded()) latency.clear();
+    if (hasEnded(hud)) latency.clear();
     showState();
   }
 }
 
-function ended() {
-  const { flight, hud } = arcade;
-  const gates = flight?.gates ?? hud.passed.length;
-  const time = flight?.gates ? flight.race_time : hud.race_time;
-  const numbers = [["Gates", `${gates} / ${hud.gates}`], ["Time", clock(time)]];
-  if (flight) numbers.push(["Score", flight.score.toFixed(2)]);
-  if (flight?.place) numbers.push(["Place", `${flight.place}`]);
-  return {
-    kind: hud.phase,
-    title: hud.collision && hud.phase === "collided" ? `Collision: ${hud.collision}` : ENDED[hud.phase],
-    text: flight && !flight.ranked ? "This flight is not ranked." : "",
-    numbers,
-    log: flight?.log,
-    button: isPilot() ? "Fly again" : "",
-  };
-}
-
-/** What the panel in the centre says now; null: nothing. */
-function message() {
-  const { connected, hello, hud, status } = arcade;
-  if (!connected) {
-    const text = hello
-      ? "A flight is paused, and its log is kept. Trying again … If the command has ended, start it again " +
-        "and open its new address."
-      : "";
-    return { kind: "lost", title: hello ? "Connection lost" : "Connecting …", text };
-  }
-  if (!hello || !status || !hud) return null;
-  if (hasEnded()) return ended();
-  if (status.paused) {
-    const reason = status.reason ? `${status.reason[0].toUpperCase()}${status.reason.slice(1)}. ` : "";
-    const text = reason + (isPilot() ? "P or Space continues." : "");
-    return { kind: "paused", title: "Paused", text, button: isPilot() ? "Continue" : "" };
-  }
-  if (hud.phase === "ready" && isPilot()) {
-    const text = "to take off, arrow keys to fly, H for help";
-    return { kind: "ready", title: arcade.mode === "assisted" ? "Hold W" : "W for more throttle", text };
-  }
-  return null;
-}
-
 function showState() {
   const { status } = arcade;
-  drawMessage(message());
+  drawMessage(panelOf(arcade, isPilot()));
+  $("sound").setAttribute("aria-pressed", String(!sounds.muted));
   document.body.classList.toggle("lost", !arcade.connected);
   const watches = arcade.connected && status?.role === "watcher";
   $("banner").hidden = !watches;
@@ -281,7 +257,7 @@ function showState() {
   menu.state({ ...status, mode: isPilot() ? arcade.mode : arcade.hud?.mode, pilot: isPilot() });
 }
 
-const KEYS = {
+const COMMANDS = {
   Digit1: () => actions.mode(0),
   Digit2: () => actions.mode(1),
   Digit3: () => actions.mode(2),
@@ -290,22 +266,10 @@ const KEYS = {
   Space: () => actions.pause(),
   KeyC: () => actions.camera(),
   KeyT: () => actions.clock(),
+  KeyV: () => actions.mute(),
   KeyM: () => menu.toggle(),
   KeyH: () => openDialog($("help")),
 };
-
-const hasDialog = () => document.querySelector("dialog[open]") !== null;
-
-/** Keys in a field or a dialog belong to it. */
-function isTyping(event) {
-  const tag = event.target.tagName;
-  const presses = event.code === "Space" || event.code === "Enter" || event.code === "Tab";
-  return (
-    hasDialog() ||
-    event.ctrlKey || event.altKey || event.metaKey ||
-    tag === "INPUT" || tag === "SELECT" || (tag === "BUTTON" && presses)
-  );
-}
 
 function openDialog(dialog) {
   if (isPilot() && isFlying()) actions.pause(true);
@@ -321,26 +285,20 @@ function centre() {
   move(performance.now());
 }
 
-window.addEventListener("keydown", (event) => {
-  if (event.key === "Meta") centre(); // macOS reports no release of other keys while it is down
-  if (isTyping(event)) return;
-  if (KeyboardSticks.has(event.code)) {
-    event.preventDefault();
-    if (event.repeat) return;
-    keyboard.press(event.code, arcade.mode);
+listen({
+  commands: COMMANDS,
+  press(code, time) {
+    keyboard.press(code, arcade.mode);
     if (keyboard.active) useKeyboard();
-    move(event.timeStamp);
-  } else if (event.code in KEYS) {
-    event.preventDefault();
-    if (!event.repeat) KEYS[event.code]();
-  }
+    move(time);
+  },
+  release(code, time) {
+    keyboard.release(code, arcade.mode);
+    move(time);
+  },
+  centre,
 });
-window.addEventListener("keyup", (event) => {
-  if (!KeyboardSticks.has(event.code)) return;
-  keyboard.release(event.code, arcade.mode);
-  move(event.timeStamp);
-});
-window.addEventListener("blur", centre);
+for (const type of ["keydown", "pointerdown"]) window.addEventListener(type, () => sounds.unlock());
 document.addEventListener("visibilitychange", () => {
   if (document.hidden && isPilot() && isFlying()) actions.pause(true);
 });
@@ -352,11 +310,12 @@ $("settings").addEventListener("submit", () => $("stage").focus());
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.addEventListener("close", () => $("stage").focus()); // not the button, which Space presses
 }
+$("sound").addEventListener("click", () => actions.mute());
 $("open-help").addEventListener("click", () => openDialog($("help")));
 $("open-gamepad").addEventListener("click", () => openDialog($("calibration")));
 $("take-over").addEventListener("click", () => connection.send("take_over"));
 $("message-button").addEventListener("click", () => {
-  if (hasEnded()) actions.reset();
+  if (hasEnded(arcade.hud)) actions.reset();
   else actions.pause(false);
 });
 

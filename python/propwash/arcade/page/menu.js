@@ -3,6 +3,7 @@
 import { $, clock, element, setText } from "./hud.js";
 
 const MODES = { acro: "Acro", angle: "Angle", assisted: "Assisted" };
+const nameOf = (title) => title.split(":")[0];
 const GHOSTS = { best: "Best flight", pilot: "Built-in pilot", policy: "Trained policy" };
 
 function options(select, entries) {
@@ -31,6 +32,7 @@ export class Menu {
       event.preventDefault();
       actions.select(this.settings);
     });
+    this.form.elements.course.addEventListener("change", () => this.describe());
     onChoice("mode-choice", actions.mode);
     onChoice("camera-choice", actions.camera);
     onChoice("clock-choice", (value) => actions.clock(Number(value)));
@@ -58,7 +60,8 @@ export class Menu {
   /** What can be chosen. */
   hello(message) {
     const fields = this.form.elements;
-    options(fields.course, message.courses.map((course) => [course.name, course.title]));
+    this.titles = new Map(message.courses.map((course) => [course.name, course.title]));
+    options(fields.course, message.courses.map(({ name, title }) => [name, nameOf(title)]));
     options(fields.vehicle, message.vehicles.map((name) => [name, name]));
     this.loaded = null;
     const kinds = message.ghosts;
@@ -83,16 +86,25 @@ export class Menu {
     if (settings !== this.loaded) this.fill(message);
     this.loaded = settings; // else a ghost is ready: what is being chosen remains
     const ghosts = message.ghosts.length ? ` · ghosts: ${message.ghosts.join(", ")}` : "";
-    setText($("flight-title"), `${message.title} · ${message.vehicle} · seed ${message.seed}${ghosts}`);
+    setText($("flight-title"), `${nameOf(message.title)} · ${message.vehicle} · seed ${message.seed}${ghosts}`);
   }
 
   fill(message) {
     const fields = this.form.elements;
-    const known = [...fields.course.options].some((option) => option.value === message.name);
-    if (!known) fields.course.add(new Option(message.title, message.name));
+    if (!this.titles.has(message.name)) {
+      this.titles.set(message.name, message.title);
+      fields.course.add(new Option(nameOf(message.title), message.name));
+    }
     fields.course.value = message.name;
+    this.describe();
     fields.vehicle.value = message.vehicle;
     fields.seed.value = message.seed;
+  }
+
+  /** Shows what follows the name in the title of the chosen course. */
+  describe() {
+    const title = this.titles.get(this.form.elements.course.value) ?? "";
+    setText($("course-about"), title.slice(nameOf(title).length + 2));
   }
 
   /** Marks what is in use; the watcher's controls are disabled. */
