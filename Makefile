@@ -44,7 +44,7 @@ demo: $(venv)/.package ## fly the default quadcopter for 10 s, print the result,
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
 	@$(with_prefix) $(bin)/python tools/test.py
 
-check-all: $(venv)/.test $(venv)/.package $(venv)/.system ## test, with large packages too, installed with apt: ROS 1
+check-all: $(venv)/.test $(venv)/.package $(venv)/.system ## test, with large packages too, installed with apt: ROS 1, and the programs PROPWASH_ARDUCOPTER, PROPWASH_PX4
 	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh all
 	@$(with_prefix) $(bin)/python tools/test.py
 
