@@ -46,7 +46,7 @@ demo: $(package) ## fly the default quadcopter for 10 s, print the result, write
 test: $(venv)/.test $(package) $(venv)/.system ## the C++ and Python tests without the slow ones, and the style
 	@$(with_prefix) $(bin)/python tools/test.py
 
-check-all: $(venv)/.test $(package) $(venv)/.system ## every test, the slow ones too, and those with large packages, installed with apt: ROS 1
+check-all: $(venv)/.test $(package) $(venv)/.system ## every test, the slow ones too, with ROS 1 from apt and the programs PROPWASH_ARDUCOPTER, PROPWASH_PX4
 	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh all
 	@$(with_prefix) $(bin)/python tools/test.py --all
 

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from functools import partial
 from pathlib import Path
@@ -76,9 +77,12 @@ def main() -> int:
     command += ["--speed", "0"] if options.program == "px4" else []
     start = time.monotonic()
     interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in the background too
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
-    ) as child:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible, cwd=folder
+        ) as child,
+    ):
         try:
             peer: Any
             if options.program == "px4":
@@ -89,11 +93,12 @@ def main() -> int:
             child.send_signal(signal.SIGINT)
             text = child.communicate()[1]
     wall = time.monotonic() - start
+    errors = peer.errors + peer.pilot.verdicts()
     height = -peer.path[-1][1][2]
     print(f"{options.program}: {samples} samples, {end:.3f} s simulated in {wall:.0f} s")
-    print(f"errors that the peer counted: {dict(peer.errors) or 'none'}; height {height:.2f} m")
+    print(f"errors that the peer counted: {dict(errors) or 'none'}; height {height:.2f} m")
     print(text)
-    return 1 if peer.errors else 0
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

@@ -10,15 +10,20 @@ import math
 import re
 import struct
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from autopilot_rate_loops import ArduPilotLoop, Px4Loop, RateLoop
 from numpy.typing import NDArray
 from pymavlink.dialects.v20 import common as mavlink
 
 Array = NDArray[np.float64]
 
 GRAVITY = 9.81
+# yaw gains for ten times the usual torque of propellers; others are the defaults
+PX4_FLIGHTGOGGLES = {"MC_YAWRATE_P": 0.012, "MC_YAWRATE_I": 0.006, "MC_YAW_P": 2.2}
+ARDUPILOT_FLIGHTGOGGLES = {"ATC_RAT_YAW_P": 0.03, "ATC_RAT_YAW_I": 0.002, "ATC_ANG_YAW_P": 2.8}
 EARTH = 6_371_000.0  # m
 
 
@@ -54,19 +59,25 @@ class QuadX:
 
     Motors: front right, rear left (seen from above counter-clockwise), front left, rear right
     (clockwise). It stands 2 s, arms, climbs to 3 m, goes 2 m north, faces east, then south, and
-    lands at `land` s.
+    lands at `land` s. While it holds the place it judges its yaw rate and its outputs.
+
+    loop: attitude and rate loops of the program. hover: output at which the vehicle hovers.
     """
+
+    HOLD = (6.0, 8.0)  # s
 
     # a right roll, a nose-up pitch and a clockwise yaw on the motors in their order
     MIX = np.array([[-1, 1, 1, -1], [1, -1, 1, -1], [1, 1, -1, -1]], dtype=np.float64)
 
-    def __init__(self, land: float = math.inf) -> None:
-        self.land = land
+    def __init__(self, loop: RateLoop, land: float, hover: float) -> None:
+        self.loop, self.land, self.hover = loop, land, hover
         self.armed = False
-        self.integral = 0.0
+        self.integral, self.last = 0.0, 0.0
+        self.held: list[tuple[float, float]] = []  # yaw rate, fraction of motors at a limit
 
     def outputs(self, t: float, p: Array, v: Array, matrix: Array, rates: Array) -> Array:
-        """Outputs from 0 to 1 for the flightgoggles vehicle: 1 kg, 9.24 N a motor, arms 0.08 m."""
+        """Outputs from 0 to 1."""
+        dt, self.last = t - self.last, t
         self.armed = 2.0 <= t < self.land + 8.0
         if not self.armed:
             return np.zeros(4)
@@ -82,13 +93,21 @@ class QuadX:
         )
         roll, pitch = math.atan2(matrix[2, 1], matrix[2, 2]), -math.asin(matrix[2, 0])
         turn = (yaw - heading(matrix) + math.pi) % (2 * math.pi) - math.pi
-        wish_rates = np.array(
-            [6.0 * (tilt[1] - roll), 6.0 * (-tilt[0] - pitch), float(np.clip(2.0 * turn, -1, 1))]
-        )
-        torque = np.array([0.0049, 0.0049, 0.0069]) * 15.0 * (wish_rates - rates)
-        levers = 4 * 9.24 * np.array([0.08, 0.08, 0.136])
-        lift = (GRAVITY - wish[2] - self.integral) / (4 * 9.24) / max(0.7, matrix[2, 2])
-        return np.asarray(np.clip(lift + (torque / levers) @ self.MIX, 0.02, 1.0))
+        wish_rates = self.loop.attitude * [tilt[1] - roll, -tilt[0] - pitch, turn]
+        wish_rates[2] = np.clip(wish_rates[2], -1.0, 1.0)
+        lift = self.hover * (1.0 - (wish[2] + self.integral) / GRAVITY) / max(0.7, matrix[2, 2])
+        out = np.clip(lift + self.loop.outputs(wish_rates, rates, dt) @ self.MIX, 0.02, 1.0)
+        if self.HOLD[0] <= t < self.HOLD[1]:
+            self.held.append((float(rates[2]), float(np.mean((out <= 0.02) | (out >= 1.0)))))
+        return np.asarray(out)
+
+    def verdicts(self) -> Counter[str]:
+        """What is wrong with the flight in place: a rate or outputs that oscillate."""
+        rates, at_limit = np.array(self.held or [(0.0, 0.0)]).T
+        found: Counter[str] = Counter()
+        found["yaw rate oscillates"] += bool(rates.std() > 0.3)
+        found["outputs saturate"] += bool(at_limit.mean() > 0.02)
+        return +found
 
 
 class Physics:
@@ -124,10 +143,15 @@ class Px4Peer:
 
     STEP = 4000  # us
 
-    def __init__(self, land: float = math.inf) -> None:
+    def __init__(
+        self,
+        land: float = math.inf,
+        parameters: Mapping[str, float] = PX4_FLIGHTGOGGLES,
+        hover: float = 0.2653,
+    ) -> None:
         self.link = mavlink.MAVLink(None, 1, 1)
         self.reader = mavlink.MAVLink(None)
-        self.pilot = QuadX(land)
+        self.pilot = QuadX(Px4Loop(parameters), land, hover)
         self.errors: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.physics = Physics(self.errors)
@@ -235,9 +259,16 @@ class ArduPilotPeer:
         ("", "attitude", 3), ("", "quaternion", 4), ("", "velocity", 3),
     )  # fmt: skip
 
-    def __init__(self, rate: int = 1000, land: float = math.inf, magic: int = 18458) -> None:
+    def __init__(
+        self,
+        rate: int = 1000,
+        land: float = math.inf,
+        magic: int = 18458,
+        parameters: Mapping[str, float] = ARDUPILOT_FLIGHTGOGGLES,
+        hover: float = 0.2653,
+    ) -> None:
         self.rate, self.magic = rate, magic
-        self.pilot = QuadX(land)
+        self.pilot = QuadX(ArduPilotLoop(parameters), land, hover)
         self.errors: Counter[str] = Counter()
         self.physics = Physics(self.errors)
         self.count, self.time = 0, 0.0

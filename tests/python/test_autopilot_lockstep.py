@@ -10,13 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from propwash.autopilot import (
-    QUAD_X,
-    Home,
-    Loop,
-    Px4,
-    Simulation,
-)
+from propwash.autopilot import QUAD_X, ArduPilot, Home, Loop, Px4, Simulation
 from propwash.sensors import Magnetometer
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
@@ -58,8 +52,10 @@ def test_every_sample_has_one_answer(flight: tuple[Any, Loop]) -> None:
     peer, loop = flight
     counts = loop.statistics
     assert not peer.errors
+    assert not peer.pilot.verdicts()
     assert counts.steps == counts.answered > 1000
     assert (counts.missed, counts.extra, counts.repeated, counts.lost) == (0, 0, 0, 0)
+    assert counts.restarts == 0
     assert not loop.codec.refused.counts
 
 
@@ -212,6 +208,73 @@ def test_frame_that_ardupilot_repeats_gets_the_same_line_and_no_step() -> None:
     assert loop.statistics.steps == steps
     assert len(sent) == 3
     assert len(set(sent)) == 1
+
+
+def servo_packet(count: int, *pwm: int) -> bytes:
+    """A servo packet of ArduPilot for four motors."""
+    return struct.pack("<HHI16H", 18458, 1000, count, *pwm, *[0] * 12)
+
+
+def test_pwm_out_of_range_is_limited_and_counted() -> None:
+    """ArduPilot would wait forever for the answer to a packet that is refused."""
+    codec = ArduPilot()
+    outputs = codec.motors(servo_packet(0, 2600, 499, 0, 1500))
+    assert outputs is not None
+    assert outputs.tolist() == [1.0, 0.0, 0.0, 0.5]
+    assert list(codec.refused.counts.values()) == [1]
+    assert codec.motors(servo_packet(1, 2500, 500, 0, 1500)) is not None
+    assert codec.refused.counts.total() == 1
+
+
+class Flying:
+    """A link to an ArduPilot that flew another vehicle before, and runs its motors at once."""
+
+    port = 0
+
+    def __init__(self, first: int) -> None:
+        self.count, self.pwm, self.waiting = first, 1600, True
+
+    def send(self, data: bytes) -> None:
+        self.waiting = True
+
+    def receive(self, timeout: float) -> bytes | None:
+        if not self.waiting:
+            return None
+        self.count, self.waiting = self.count + 1, False
+        return servo_packet(self.count, *[self.pwm] * 4)
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("first", [0, 54321])
+def test_program_that_flies_already_is_held_on_the_ground_until_it_stops(first: int) -> None:
+    """As after a restart of propwash; it may fly again after it has stopped the motors."""
+    link, reports = Flying(first), list[str]()
+    loop = ardupilot_loop(link, report=reports.append)
+    loop.run(lambda sample: sample.time < 2.0)
+    assert loop.simulation.on_ground
+    assert not loop.simulation.sample.motors.any()
+    assert sum("disarm it" in text for text in reports) == 1
+    link.pwm = 1000
+    loop.run(lambda sample: sample.time < 2.1)
+    link.pwm = 1600
+    loop.run(lambda sample: sample.time < 4.0)
+    assert loop.simulation.sample.position[2] > 1.0
+    assert loop.statistics.restarts == 0
+
+
+def test_frame_count_that_falls_is_a_restart_and_the_first_one_is_not() -> None:
+    link, reports = Flying(0), list[str]()
+    link.pwm = 1000
+    loop = ardupilot_loop(link, report=reports.append)
+    loop.run(lambda sample: sample.time < 0.5)
+    assert loop.statistics.restarts == 0
+    assert [text.split(" at ")[0] for text in reports] == ["flight controller answers"]
+    link.count = 0
+    loop.tick()
+    assert loop.simulation.sample.time < 0.01
+    assert loop.statistics.restarts == 1
+    assert "the vehicle is back at its start" in reports[1]
 
 
 def mutated(packet: bytes, draw: random.Random) -> bytes:

@@ -405,6 +405,23 @@ def test_no_step_is_longer_than_a_millisecond() -> None:
         assert simulation.dt <= 1e-3 + 1e-12
 
 
+def test_missing_answer_costs_one_period_of_the_wall_clock() -> None:
+    """Betaflight's clock runs on while the simulated vehicle waits for a lost packet."""
+    options = make_parser().parse_args(["autopilot", "betaflight"])
+    simulation, peer = _autopilot_betaflight._simulation(options), StrictBetaflight()
+    wall = {
+        "clock": lambda: peer.now,
+        "sleep": lambda seconds: setattr(peer, "now", peer.now + seconds),
+    }
+    loop = _autopilot_betaflight._loop(simulation, Betaflight(), peer, None, options, **wall)
+    for number in range(1000):
+        peer.drop_next = number % 10 == 3
+        loop.tick()
+    counts = loop.statistics
+    assert (counts.steps, counts.answered, counts.repeated) == (1000, 1000, 100)
+    assert peer.now - simulation.sample.time < 101 * simulation.period
+
+
 def test_a_missing_program_is_an_error_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         try:

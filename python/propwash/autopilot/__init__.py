@@ -11,6 +11,8 @@ from propwash.autopilot._betaflight_program import Program, configuration
 from propwash.autopilot._links import Link, TcpLink, UdpLink
 from propwash.autopilot._loop import Codec, Loop, Pilot, Statistics
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
+from propwash.autopilot._oscillation import OscillationMonitor
+from propwash.autopilot._parameters import ardupilot_parameters, px4_parameters
 from propwash.autopilot._px4 import Home, Px4
 from propwash.autopilot._recording import Recording
 from propwash.autopilot._script import Check, ScriptedFlight
@@ -29,6 +31,7 @@ __all__ = [
     "Link",
     "Loop",
     "MotorMap",
+    "OscillationMonitor",
     "Pilot",
     "Program",
     "Px4",
@@ -41,7 +44,9 @@ __all__ = [
     "TcpLink",
     "Transmitter",
     "UdpLink",
+    "ardupilot_parameters",
     "configuration",
     "match",
+    "px4_parameters",
     "tilt",
 ]

@@ -78,8 +78,7 @@ class ArduPilot(Codec):
         pwm = np.frombuffer(packet, "<u2", self._motors, _HEADER.size).astype(np.float64)
         low, high = _PWM_PLAUSIBLE
         if not np.all((pwm == _PWM_OFF) | ((pwm >= low) & (pwm <= high))):
-            self._refuse("pwm: expected 0 or 500 to 2500 us on the motors", f"{pwm}")
-            return None
+            self._refuse("pwm limited, expected 0 or 500 to 2500 us on the motors", f"{pwm}")
         if count == self._count:
             self.asks_again = True
             return None

@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 _CROSSING = 0.5
 """s after a sample within which a request for it was sent before the sample arrived."""
+_IDLE = 0.12
+"""Highest motor output of a flight controller that is disarmed or idles."""
 
 Pilot = Callable[[Sample], bool]
 """Called before each step; False ends the flight."""
@@ -59,7 +61,7 @@ class Statistics:
     missed: int = 0
     """Periods in lock step without an answer, with the outputs of the previous one."""
     restarts: int = 0
-    """Number of times the vehicle returned to its start."""
+    """Number of times a flight controller started after another one had answered."""
     extra: int = 0
     """Further motor outputs in one period: the last one counts, or in lock step the first one."""
     lost: int = 0
@@ -90,7 +92,8 @@ class Loop:
         period with the outputs of the previous one. "wait": time stands still.
 
     When the flight controller starts anew, or its connection ends, the vehicle returns to its
-    start, at time 0.
+    start, at time 0. If the first answer runs the motors, as that of a flight controller that flew
+    before this program started, they stay off until it stops them.
     """
 
     def __init__(
@@ -124,6 +127,8 @@ class Loop:
         self._pacer = None if rate is None else Pacer(rate, tolerance, clock, sleep)
         self._free = Pacer(1.0, tolerance, clock, sleep)  # while no one answers
         self._outputs = np.zeros(len(simulation.motor_map.order))
+        self._is_new = True  # the flight controller, until it answers
+        self._is_held = False  # the motors, until the flight controller stops them
         self._heard = clock()
         self._sent: Sample | None = None
         self._sent_at = clock()
@@ -166,11 +171,25 @@ class Loop:
         self.link.send(self.codec.sensors(self._sent))
 
     def _answered(self, answer: Array) -> None:
-        self._outputs, self._heard = answer, self._clock()
-        self.statistics.answered += 1
+        self._heard = self._clock()
+        now = f"at {self.simulation.sample.time:.3f} s"
         if not self.connected:
             self.connected = True
-            self._report(f"flight controller answers at {self.simulation.sample.time:.3f} s")
+            self._report(f"flight controller answers {now}")
+        runs = bool(answer.max() > _IDLE)
+        if self._is_new:
+            self.statistics.restarts += self.statistics.answered > 0
+            self._is_new, self._is_held = False, runs
+            if runs:
+                self._report(
+                    "its motors run although the vehicle is at its start: they are held off until "
+                    "the flight controller stops them; disarm it"
+                )
+        elif self._is_held and not runs:
+            self._is_held = False
+            self._report(f"flight controller has stopped its motors {now}; they are free again")
+        self.statistics.answered += 1
+        self._outputs = np.zeros_like(answer) if self._is_held else answer
 
     def _passes(self, now: float) -> bool:
         """Whether the period without an answer passes."""
@@ -189,12 +208,13 @@ class Loop:
         return True
 
     def _restart(self) -> None:
-        self.codec.restarted = self.connected = False
-        self.statistics.restarts += 1
-        self._report(
-            f"flight controller started or ended at {self.simulation.sample.time:.3f} s; "
-            "the vehicle is back at its start"
-        )
+        self.codec.restarted = self.connected = self._is_held = False
+        if not self._is_new:
+            self._report(
+                f"flight controller started anew or ended at {self.simulation.sample.time:.3f} s; "
+                "the vehicle is back at its start"
+            )
+        self._is_new = True
         self.simulation.reset()
         self._outputs = np.zeros_like(self._outputs)
         for pacer in (self._pacer, self._free):

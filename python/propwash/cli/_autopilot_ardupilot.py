@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
-from propwash.autopilot import ArduPilot, Loop, UdpLink
+from propwash.autopilot import ArduPilot, Loop, UdpLink, ardupilot_parameters
 from propwash.cli import autopilot
+from propwash.cli.autopilot import report
 
 HELP = "ArduPilot's simulator, over UDP in lock step (docs/ardupilot.md)"
 
@@ -19,6 +21,11 @@ def run(options: argparse.Namespace) -> None:
     """Runs the command."""
     autopilot.check_patience(options)
     simulation = autopilot.make_simulation(options, "ardupilot", ArduPilot.RATE)
+    parameters = ardupilot_parameters(simulation.parameters, options.own_spins)
+    text = "".join(f"{name} {value:.10g}\n" for name, value in parameters.items())
+    if options.config:
+        print(text, end="")
+        return
     codec = ArduPilot(len(simulation.motor_map.order), refused=autopilot.reporting())
     loop = Loop(
         simulation,
@@ -28,6 +35,11 @@ def run(options: argparse.Namespace) -> None:
         lockstep=True,
         patience=options.patience,
         unanswered="wait",
-        report=autopilot.report,
+        report=report,
     )
-    autopilot.run_until(loop, options)
+    file = autopilot.write_settings(options, "vehicle.parm", text)
+    report(
+        "start ArduPilot with the parameters of the vehicle: sim_vehicle.py -v ArduCopter "
+        f"-f JSON:127.0.0.1 -w --add-param-file={shlex.quote(str(file))}"
+    )
+    autopilot.run_until(loop, options, f"does ArduPilot use the parameters in {file}?")

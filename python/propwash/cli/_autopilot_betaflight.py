@@ -7,6 +7,7 @@ import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from propwash._bridge import Refused
 from propwash.autopilot import (
@@ -14,6 +15,7 @@ from propwash.autopilot import (
     STATE_PORT,
     Betaflight,
     Check,
+    Link,
     Loop,
     Program,
     Sample,
@@ -41,19 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--script", choices=("hold", "sticks"), help="fly a script and print a table of its checks"
     )
     parser.add_argument(
-        "--config", action="store_true", help="print Betaflight's settings for the vehicle and end"
-    )
-    parser.add_argument(
         "--program",
         type=Path,
         metavar="ELF",
         help="start this Betaflight, with its settings, and end it at the end (default: it runs)",
-    )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path("betaflight"),
-        help="working directory of the program (default: %(default)s)",
     )
     parser.add_argument(
         "--keep-settings", action="store_true", help="use the folder's eeprom.bin as it is"
@@ -139,20 +132,34 @@ def fly(options: argparse.Namespace) -> Flown:
             sticks.start()
         codec = Betaflight(options.polarity)
         codec.refused = Refused(report)
-        loop = Loop(
-            simulation,
-            codec,
-            link,
-            rate=options.speed or None,
-            lockstep=True,
-            resend=0.25 if clock is None else 2.0,
-            patience=1.0 if clock is None else 10.0,
-            tolerance=2.0 * simulation.period,
-            report=report,
-        )
+        loop = _loop(simulation, codec, link, clock, options)
         script = _run(loop, sticks, clock, program, options)
     starts = 0 if program is None else program.starts
     return Flown(script, loop.statistics, codec.refused, starts)
+
+
+def _loop(
+    simulation: Simulation,
+    codec: Betaflight,
+    link: Link,
+    simulated: SimulatedClock | None,
+    options: argparse.Namespace,
+    **wall: Any,
+) -> Loop:
+    """The loop. simulated: Betaflight's clock; None for that of the wall. wall: the loop's own."""
+    return Loop(
+        simulation,
+        codec,
+        link,
+        rate=options.speed or None,
+        lockstep=True,
+        # the clock of the wall does not wait: a lost packet costs one period of it
+        resend=simulation.period if simulated is None else 2.0,
+        patience=1.0 if simulated is None else 10.0,
+        tolerance=2.0 * simulation.period,
+        report=report,
+        **wall,
+    )
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -198,9 +205,10 @@ def _run(
             return False
         return sample.time < end and (script is None or script(sample))
 
-    with autopilot.logged(loop, pilot, options) as logged:
+    advice = "lower the gains of Betaflight's rate profile"
+    with autopilot.observed(loop, pilot, options, advice) as observed:
         try:
-            loop.run(logged)
+            loop.run(observed)
         finally:
             report(f"{loop.statistics}, refused: {loop.codec.refused}")
     return script

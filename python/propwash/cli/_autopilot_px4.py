@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
-from propwash.autopilot import Home, Loop, Px4, TcpLink
+from propwash.autopilot import Home, Loop, Px4, TcpLink, px4_parameters
 from propwash.cli import autopilot
 from propwash.cli._shared import check_range
+from propwash.cli.autopilot import report
 
 HELP = "PX4's simulator build, over TCP in lock step (docs/px4.md)"
 
@@ -43,6 +45,11 @@ def run(options: argparse.Namespace) -> None:
     ):
         check_range(f"home, {name}", value, -limit, limit)
     simulation = autopilot.make_simulation(options, "px4", options.rate)
+    parameters = px4_parameters(simulation.parameters, options.own_spins)
+    text = "".join(f"export PX4_PARAM_{name}={value:.10g}\n" for name, value in parameters.items())
+    if options.config:
+        print(text, end="")
+        return
     codec = Px4(
         len(simulation.motor_map.order),
         Home(*options.home),
@@ -58,6 +65,10 @@ def run(options: argparse.Namespace) -> None:
         lockstep=True,
         patience=options.patience,
         unanswered="step",
-        report=autopilot.report,
+        report=report,
     )
-    autopilot.run_until(loop, options)
+    file = autopilot.write_settings(options, "vehicle.sh", text)
+    name = shlex.quote(str(file))
+    report(f"start PX4 with the parameters of the vehicle: . {name} && make px4_sitl none_iris")
+    hint = "; a PX4 that was connected before does not connect again: start it anew"
+    autopilot.run_until(loop, options, f"does PX4 use the parameters in {file}?", hint)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from propwash import logs
 from propwash._bridge import Refused
-from propwash.autopilot import QUAD_X, Loop, Pilot, Recording, Simulation
+from propwash._files import check_folder
+from propwash.autopilot import QUAD_X, Loop, OscillationMonitor, Pilot, Recording, Simulation
 from propwash.cli._shared import add_vehicle, check_range
 
 _PROGRAMS = ("betaflight", "px4", "ardupilot")
@@ -29,13 +30,24 @@ def add_parser(commands: Any) -> None:
     for name in _PROGRAMS:
         module = import_module(f"propwash.cli._autopilot_{name}")
         program = programs.add_parser(name, help=module.HELP)
-        _add_common(program)
+        _add_common(program, name)
         module.add_arguments(program)
         program.set_defaults(run=module.run)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: argparse.ArgumentParser, name: str) -> None:
     add_vehicle(parser)
+    parser.add_argument(
+        "--config",
+        action="store_true",
+        help="print the program's settings for the vehicle and end",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path(name),
+        help="folder for the settings and other files of the program (default: %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the noise (default: 0)")
     parser.add_argument("--no-noise", action="store_true", help="without noise and biases")
     parser.add_argument(
@@ -51,7 +63,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--log",
         type=Path,
         metavar="FILE",
-        help="write the flight as a flight log, .csv or .mcap (docs/logs.md)",
+        help="write flight logs, .csv or .mcap (docs/autopilot.md#log)",
     )
     parser.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
@@ -112,11 +124,23 @@ def reporting() -> Refused:
     return Refused(report)
 
 
-def run_until(loop: Loop, options: argparse.Namespace) -> None:
-    """Runs a loop for the duration, or until Ctrl-C; prints the counts at the end."""
-    report(f"waiting for the flight controller at port {loop.link.port}")
+def write_settings(options: argparse.Namespace, name: str, text: str) -> Path:
+    """Writes a file of settings to the folder of the program; returns its absolute path."""
+    check_folder(options.folder, "--folder")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    file: Path = options.folder.resolve() / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def run_until(loop: Loop, options: argparse.Namespace, advice: str, hint: str = "") -> None:
+    """Runs a loop for the duration, or until Ctrl-C; prints the counts at the end.
+
+    advice: what to do about an oscillation. hint: added to the message that it waits.
+    """
+    report(f"waiting for the flight controller at port {loop.link.port}{hint}")
     end = float("inf") if options.duration is None else options.duration
-    with logged(loop, lambda sample: sample.time < end, options) as pilot:
+    with observed(loop, lambda sample: sample.time < end, options, advice) as pilot:
         try:
             loop.run(pilot)
         finally:
@@ -125,18 +149,19 @@ def run_until(loop: Loop, options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def logged(loop: Loop, pilot: Pilot, options: argparse.Namespace) -> Iterator[Pilot]:
-    """The pilot, which with `--log` also records the flight; at the end writes the log."""
-    if options.log is None:
+def observed(loop: Loop, pilot: Pilot, options: argparse.Namespace, advice: str) -> Iterator[Pilot]:
+    """The pilot, which also reports an oscillation, and with `--log` records the flights."""
+    pilot = OscillationMonitor(loop.simulation, pilot, report, advice)
+    with ExitStack() as stack:
+        if options.log is not None:
+            recording = Recording(loop.simulation, pilot, options.log, seed=options.seed)
+            stack.callback(_report_logs, recording)
+            pilot = stack.enter_context(recording)
         yield pilot
-        return
-    recording = Recording(loop.simulation, pilot)
-    try:
-        yield recording
-    finally:
-        record = recording.record(seed=options.seed)
-        if record is None:
-            report("no log: the vehicle was not simulated")
-        else:
-            file = logs.write_record(options.log, record)
-            report(f"log: {file}; python -m propwash replay {file}")
+
+
+def _report_logs(recording: Recording) -> None:
+    for file in recording.files:
+        report(f"log: {file}; python -m propwash replay {file}")
+    if not recording.files:
+        report("no log: the vehicle was not simulated")

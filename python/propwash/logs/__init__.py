@@ -18,7 +18,12 @@ from propwash.logs._motors import check_order
 from propwash.logs._observer import can_observe, with_observed_motion
 from propwash.logs._readers import read_flight, read_log
 from propwash.logs._record import FlightRecord, FlightRecorder
-from propwash.logs._record_files import check_record_file, read_record, write_record
+from propwash.logs._record_files import (
+    RecordStream,
+    check_record_file,
+    read_record,
+    write_record,
+)
 from propwash.logs._rosbag import BLACKBIRD
 
 __all__ = [
@@ -30,6 +35,7 @@ __all__ = [
     "FlightRecord",
     "FlightRecorder",
     "Layout",
+    "RecordStream",
     "can_observe",
     "check_order",
     "check_record_file",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,29 +131,66 @@ def _names(quantity: str, rotors: int) -> list[str]:
     return [f"{quantity}_{part}" for part in parts] or [quantity]
 
 
-def _chunks(record: FlightRecord) -> Iterator[slice]:
+def _chunks(rows: int) -> Iterator[slice]:
     """Slices of a few rows, between which other threads may run."""
-    for first in range(0, len(record), _ROWS_AT_ONCE):
-        yield slice(first, first + _ROWS_AT_ONCE)
+    for first in range(0, rows, _ROWS_AT_ONCE):
+        yield slice(first, min(first + _ROWS_AT_ONCE, rows))
+
+
+class RecordStream:
+    """A flight log `.csv` that is written during the flight; a context manager.
+
+    The rows are in the file when `add` returns: they remain if the process is killed.
+
+    Raises OSError if the file cannot be written.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self._stream = self.path.open("wb")
+        self._present: list[str] = []
+
+    def add(self, record: FlightRecord, rows: int | None = None) -> None:
+        """Appends the first rows of a record, by default all.
+
+        Information and quantities are those of the first record.
+        """
+        if not self._present:
+            self._present = [n for n in (*PARTS, "mode") if getattr(record, n) is not None]
+            self._write(f"{_TITLE}{_FORMAT}, propwash {_core.__version__}\n")
+            self._write("".join(f"# {k} = {json.dumps(v)}\n" for k, v in record.info.items()))
+            names = [name for n in self._present for name in _names(n, record.rotors)]
+            self._write(",".join(names) + "\n")
+        for part in _chunks(len(record) if rows is None else rows):
+            text = io.StringIO()
+            columns = self._columns(record, part)
+            csv.writer(text, lineterminator="\n").writerows(zip(*columns, strict=True))
+            self._write(text.getvalue())
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text.encode())
+        self._stream.flush()
+
+    def _columns(self, record: FlightRecord, rows: slice) -> Iterator[list[Any]]:
+        for name in self._present:
+            values = getattr(record, name)[rows]
+            for column in values.reshape(len(values), -1).T.tolist():
+                yield ["" if x != x else x for x in column] if name in COMMANDS else column
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def _write_csv(file: Path, record: FlightRecord) -> None:
-    present = [name for name in (*PARTS, "mode") if getattr(record, name) is not None]
-    columns = [column for name in present for column in _names(name, record.rotors)]
-    with file.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(f"{_TITLE}{_FORMAT}, propwash {_core.__version__}\n")
-        for key, value in record.info.items():
-            stream.write(f"# {key} = {json.dumps(value)}\n")
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        for rows in _chunks(record):
-            cells: list[list[Any]] = []
-            for name in present:
-                values = getattr(record, name)[rows]
-                for column in values.reshape(len(values), -1).T.tolist():
-                    has_gaps = name in COMMANDS
-                    cells.append(["" if x != x else x for x in column] if has_gaps else column)
-            writer.writerows(zip(*cells, strict=True))
+    with RecordStream(file) as stream:
+        stream.add(record)
 
 
 def _read_table(table: CsvTable) -> FlightRecord:
@@ -256,7 +294,7 @@ def _write_mcap(file: Path, record: FlightRecord) -> None:
                 name = "propwash." + topic.removeprefix("/")
                 schema = writer.register_schema(name, "jsonschema", _schema(present))
                 topics[writer.register_channel(topic, "json", schema)] = present
-        for rows in _chunks(record):
+        for rows in _chunks(len(record)):
             for channel, present in topics.items():
                 for row, message in enumerate(_messages(record, present, rows), rows.start):
                     data = json.dumps(message).encode()
