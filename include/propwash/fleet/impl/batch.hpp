@@ -36,7 +36,6 @@ struct FleetBatch {
   std::uint64_t step = 0;  ///< counter of the first step
   int substeps = 0;
   T dt = 0;
-  bool is_euler = false;  ///< Euler's method instead of RK4
   FleetSwitches switches;
   T floor = 0;                              ///< m, height of the ground
   const std::uint64_t* reset_at = nullptr;  ///< counter at each vehicle's reset, padded

@@ -94,7 +94,8 @@ struct FleetPlan {
     const bool plain = !has_rates && !s.bias_walk && !s.wind && !s.ground && !s.battery &&
                        !s.external_wrench && motor_slots() == 0 && action_slots() == 0;
     if (plain) work = s.process_noise ? FleetWork::process_noise : FleetWork::physics;
-    return kernels.step[static_cast<int>(work)];
+    const auto& steps = options.integrator == Integrator::euler ? kernels.euler : kernels.rk4;
+    return steps[static_cast<int>(work)];
   }
 
   std::string warning() const {
@@ -297,7 +298,10 @@ struct FleetPlan {
       const auto features = fleet_switches(parameters, setting);
       needed = i == 0 ? features : combined(needed, features);
     }
-    const auto new_kernels = source(rotors, parallel);
+    auto new_kernels = source(rotors, parallel);
+    if (options.integrator == Integrator::euler && new_kernels.euler[0] == nullptr) {
+      new_kernels = source(rotors, false);
+    }
     const auto width = static_cast<std::size_t>(new_kernels.lanes);
     const std::size_t new_blocks = individual ? (size + width - 1) / width : 1;
     LineVector<std::byte> new_constants(new_blocks * new_kernels.constants_bytes);

@@ -21,7 +21,6 @@ FleetBatch<T> Fleet<T, N>::view() const {
   batch.seed = options().seed;
   batch.step = steps_;
   batch.dt = static_cast<T>(options().dt);
-  batch.is_euler = options().integrator == Integrator::euler;
   batch.switches = plan_.switches;
   batch.floor = static_cast<T>(options().floor);
   batch.reset_at = memory_.reset_at.data();

@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include "propwash/fleet/impl/stepper.hpp"
+#include "propwash/integrate/euler.hpp"
+#include "propwash/integrate/rk4.hpp"
 
 namespace propwash {
 
@@ -22,16 +24,16 @@ template <class Isa, class T, int Lanes, int N, class Shape>
 struct FleetKernelsOf {
   using Constants = FleetConstants<Pack<T, Lanes>, N, Shape>;
 
-  template <FleetWork Work>
+  template <class Method, FleetWork Work>
   static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t last) {
     for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, Work>(batch, block).run();
+      FleetStepper<Isa, T, Lanes, N, Shape, Method, Work>(batch, block).run();
     }
   }
   static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last, T* readings,
                       std::size_t stride) {
     for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, FleetWork::everything>(batch, block)
+      FleetStepper<Isa, T, Lanes, N, Shape, Euler, FleetWork::everything>(batch, block)
           .measure(readings + block * stride);
     }
   }
@@ -53,13 +55,12 @@ struct FleetKernelsOf {
     });
   }
   static void read_rotors(const std::byte* block, int lane, int rotors, T* numbers) {
-    const auto& constants = *reinterpret_cast<const Constants*>(block);
+    auto constants = *reinterpret_cast<const Constants*>(block);
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       T* to = numbers;
       const auto read = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
-      auto rotor = constants.model.rotors[i];
-      visit(rotor.force_B, read);
-      visit(rotor.torque_B, read);
+      visit(constants.model.rotors[i].force_B, read);
+      visit(constants.model.rotors[i].torque_B, read);
     }
   }
   static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
@@ -85,7 +86,8 @@ struct FleetKernels {
   int lanes = 0;
   bool is_principal = false;        ///< the shape: PrincipalShape or GeneralShape
   std::size_t constants_bytes = 0;  ///< of the constants of a block
-  Step step[3]{};                   ///< by FleetWork
+  Step euler[3]{};                  ///< by FleetWork; null if not compiled
+  Step rk4[3]{};
   /// Writes the IMU's readings, six fields per block, `stride` numbers from block to block.
   void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
                   std::size_t stride) = nullptr;
@@ -100,8 +102,8 @@ struct FleetKernels {
                      const T* effectiveness) = nullptr;
 };
 
-/// The kernels of this translation unit.
-template <class Isa, class T, int Lanes, int N, class Shape>
+/// The kernels of this translation unit. Without Euler's method they are a fifth smaller.
+template <class Isa, class T, int Lanes, int N, class Shape, bool WithEuler = true>
 FleetKernels<T> make_fleet_kernels() {
   using Of = detail::FleetKernelsOf<Isa, T, Lanes, N, Shape>;
   constexpr auto everything = FleetWork::everything;
@@ -109,10 +111,13 @@ FleetKernels<T> make_fleet_kernels() {
   kernels.lanes = Lanes;
   kernels.is_principal = std::is_same_v<Shape, PrincipalShape>;
   kernels.constants_bytes = sizeof(typename Of::Constants);
-  for (auto& step : kernels.step) step = &Of::template step<everything>;
+  if constexpr (WithEuler) {
+    for (auto& step : kernels.euler) step = &Of::template step<Euler, everything>;
+  }
+  for (auto& step : kernels.rk4) step = &Of::template step<Rk4, everything>;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
-    kernels.step[0] = &Of::template step<FleetWork::physics>;
-    kernels.step[1] = &Of::template step<FleetWork::process_noise>;
+    kernels.rk4[0] = &Of::template step<Rk4, FleetWork::physics>;
+    kernels.rk4[1] = &Of::template step<Rk4, FleetWork::process_noise>;
   }
   kernels.measure = &Of::measure;
   kernels.set_constants = &Of::set_constants;

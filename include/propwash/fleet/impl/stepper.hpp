@@ -13,7 +13,6 @@
 #include "propwash/fleet/impl/constants.hpp"
 #include "propwash/fleet/impl/draws.hpp"
 #include "propwash/fleet/impl/layout.hpp"
-#include "propwash/integrate/rk4.hpp"
 #include "propwash/math/finite.hpp"
 #include "propwash/math/impl/rows.hpp"
 #include "propwash/model/delay.hpp"
@@ -23,8 +22,8 @@ namespace propwash {
 
 namespace detail {
 
-/// One kernel: scalar and lanes of its packs, rotors, model shape, enabled features.
-template <class Isa, class T, int Lanes, int N, class Shape, FleetWork Work>
+/// One kernel: scalar and lanes of its packs, rotors, model shape, integrator, enabled features.
+template <class Isa, class T, int Lanes, int N, class Shape, class Method, FleetWork Work>
 class FleetStepper {
  public:
   using Real = Pack<T, Lanes>;
@@ -65,8 +64,8 @@ class FleetStepper {
         if constexpr (everything) {
           if (batch_.switches.wind) wind_ = wind();
         }
-        take(step_in_air(Rk4OrEuler{batch_.is_euler}, constants_.model, constants_.lag, x_, input_,
-                         wind_, everything && batch_.switches.wind, batch_.dt));
+        take(step_in_air(Method{}, constants_.model, constants_.lag, x_, input_, wind_,
+                         everything && batch_.switches.wind, batch_.dt));
         if constexpr (everything) stop_above_ground();
       }
     }

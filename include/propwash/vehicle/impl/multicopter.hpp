@@ -229,8 +229,14 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
     memory_.state =
         step_in_air(method, model, constants_.lag, memory_.state, input, wind_W, true, dt);
   };
-  if (options_.integrator == Integrator::symplectic_euler) return step(SymplecticEuler{});
-  step(Rk4OrEuler{options_.integrator == Integrator::euler});
+  switch (options_.integrator) {
+    case Integrator::euler:
+      return step(Euler{});
+    case Integrator::rk4:
+      return step(Rk4{});
+    case Integrator::symplectic_euler:
+      return step(SymplecticEuler{});
+  }
 }
 
 template <int N, class T>
