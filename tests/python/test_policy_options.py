@@ -20,13 +20,19 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "none": ({"copy": False, "wind": 0, "vehicle": "flightgoggles"}, []),
     "wind": ({"wind": 3}, ["wind = 3: the policy's is 0.0"]),
     "drawn mass": ({"randomize": {"mass": 0.2}}, ["randomize = {'mass': 0.2}: the policy's is {}"]),
-    "rate": ({"substeps": 20}, ["substeps = 20: the policy's is 10", "rate = 48 Hz: the policy's is 96 Hz"]),
+    "rate": (
+        {"substeps": 20},
+        ["substeps = 20: the policy's is 10", "rate = 48 Hz: the policy's is 96 Hz"],
+    ),
     "argument": ({"bound": 2.0}, ["bound = 2.0: the policy's is 10.0"]),
     "vehicle": (
         {"vehicle": pw.vehicles.load("crazyflie")},
-        ["vehicle = crazyflie: the policy's is flightgoggles", "mass = 0.027 kg: the policy's is 1 kg"],
+        [
+            "vehicle = crazyflie: the policy's is flightgoggles",
+            "mass = 0.027 kg: the policy's is 1 kg",
+        ],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -50,7 +56,7 @@ def test_differences_from_the_training_are_reported(name: str) -> None:
     ],
 )
 def test_other_meanings_of_observations_and_actions_are_refused(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} = .*: expected .*, as in the policy's training"):
+    with pytest.raises(ValueError, match=rf"^{name} = .*: expected .*, that of the policy"):
         Policy.load("hover").make_vec(2, **{name: value})
 
 
