@@ -42,9 +42,9 @@ def differences(
     for name in altered:
         if name in MEANINGS:
             raise ValueError(
-                f"{name} = {after[name]!r:.100}: expected {before[name]!r:.100}, that of the policy, as "
-                f"the meaning of its observations or actions depends on it; leave {name} out, or "
-                "train another policy"
+                f"{name} = {after[name]!r:.100}: expected {before[name]!r:.100}, that of the "
+                "policy, because the meaning of its observations or actions depends on it; leave "
+                f"{name} out, or train another policy"
             )
     found = [(name, _shown(before[name]), _shown(after[name])) for name in altered]
     with suppress(OSError, ValueError):  # the vehicle file of the training may be elsewhere
