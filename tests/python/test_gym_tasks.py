@@ -401,7 +401,7 @@ class Passes(pg.Hover):
 def test_arguments_passed_on_to_the_base_are_options() -> None:
     task: Any = pg.make_vec(Passes, 2, height=2.0, frame="body", bound=3.0, wind=1.0).task
     assert (task.height, task.frame, task.bound) == (2.0, "body", 3.0)
-    with pytest.raises(TypeError, match="there is no 'bond', did you mean 'bound'"):
+    with pytest.raises(TypeError, match="there is no 'bond'; did you mean 'bound'"):
         pg.make_vec(Passes, 2, height=2.0, bond=3.0)
 
 

@@ -25,6 +25,11 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["substeps = 20: the policy's is 10", "rate = 48 Hz: the policy's is 96 Hz"],
     ),
     "argument": ({"bound": 2.0}, ["bound = 2.0: the policy's is 10.0"]),
+    "parameters": (
+        {"vehicle": pw.vehicles.load("flightgoggles").without_noise()},
+        ["vehicle = flightgoggles: the policy's has other values"],
+    ),
+    "file": ({"vehicle": pw.vehicles.path("flightgoggles")}, []),
     "vehicle": (
         {"vehicle": pw.vehicles.load("crazyflie")},
         [

@@ -30,10 +30,14 @@ def differences(
 ) -> list[str]:
     """Returns a line for each difference of `changes` from the options `trained`.
 
-    Raises ValueError for one of MEANINGS.
+    Raises TypeError for an unknown option, and ValueError for one of MEANINGS.
     """
+    _options.split(task, changes, ("autoreset_mode", "copy"))
     before = {**vars(Settings()), **_options.arguments(task), **trained}
     after = {**before, **changes}
+    with suppress(OSError, ValueError):  # the file of the policy's vehicle may be elsewhere
+        vehicle = [vehicles.load(each["vehicle"]) for each in (before, after)]
+        before["vehicle"], after["vehicle"] = vehicle
     altered = [
         name
         for name in changes
@@ -46,19 +50,21 @@ def differences(
                 "policy, because the meaning of its observations or actions depends on it; leave "
                 f"{name} out, or train another policy"
             )
-    found = [(name, _shown(before[name]), _shown(after[name])) for name in altered]
-    with suppress(OSError, ValueError):  # the vehicle file of the training may be elsewhere
-        found.append(("mass", _mass(before["vehicle"]), _mass(after["vehicle"])))
-    found.append(("rate", _rate(before), _rate(after)))
-    return [f"{name} = {new}: the policy's is {old}" for name, old, new in found if old != new]
+    pairs = {name: (_shown(before[name]), _shown(after[name])) for name in altered}
+    old, new = _derived(before), _derived(after)
+    pairs |= {name: (old[name], new[name]) for name in old if old[name] != new.get(name, old[name])}
+    return [
+        f"{name} = {new}: the policy's " + (f"is {old}" if old != new else "has other values")
+        for name, (old, new) in pairs.items()
+    ]
 
 
-def _mass(vehicle: Any) -> str:
-    return f"{vehicles.load(vehicle).body.mass:g} kg"
-
-
-def _rate(options: Mapping[str, Any]) -> str:
-    return f"{1.0 / (options['substeps'] * options['dt']):g} Hz"
+def _derived(options: Mapping[str, Any]) -> dict[str, str]:
+    """Quantities that depend on several options, or on parameters of the vehicle."""
+    rate = f"{1.0 / (options['substeps'] * options['dt']):g} Hz"
+    if not isinstance(options["vehicle"], VehicleParameters):
+        return {"rate": rate}
+    return {"mass": f"{options['vehicle'].body.mass:g} kg", "rate": rate}
 
 
 def _shown(value: Any) -> str:

@@ -163,6 +163,7 @@ def _assign(fleet: Fleet, parameters: Mapping[str, NDArray[Any]]) -> None:
 
 
 def is_same(one: Any, other: Any) -> bool:
+    """Whether two arguments are equal; lists and tuples of equal elements are."""
     if one is other:
         return True
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
