@@ -197,8 +197,8 @@ class _Step(torch.autograd.Function):
         ctx: Any, flight: Flight, names: tuple[str, ...], *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         parts = tensors[len(FlightState._fields) :][: len(names)]
-        command = flight._kind(
-            **{name: _array(part) for name, part in zip(names, parts, strict=True)}
+        command = _command(
+            flight._kind, {name: _array(part) for name, part in zip(names, parts, strict=True)}
         )
         ctx.taken, states, width = flight._loop.step(command)
         ctx.loop, ctx.names = flight._loop, names
@@ -239,6 +239,21 @@ def _check(group: str, values: Mapping[str, Tensor]) -> None:
         raise ValueError("commands: expected the parts of a command, got none")
 
 
+def _command(kind: Callable[..., Command], parts: Mapping[str, Any]) -> Command:
+    """Makes a command. Raises TypeError that names the parts of its class if these are others."""
+    try:
+        return kind(**parts)
+    except TypeError as error:
+        if not isinstance(kind, type):
+            raise
+        names = [name for name in dir(kind) if not name.startswith("_")]
+        raise TypeError(
+            f"commands: expected the parts of {kind.__name__}, {', '.join(names)}, got "
+            f"{', '.join(parts)}; name another class of commands with kind=, such as "
+            "kind=RateThrust"
+        ) from error
+
+
 def _missing_speeds(start: Mapping[str, Tensor]) -> ValueError:
     return ValueError(
         "start: expected rotor_speeds among the names, because their default depends on the "
@@ -268,7 +283,7 @@ class _Flight(torch.autograd.Function):
         values: dict[str, dict[str, Any]] = {"start": {}, "commands": {}, "parameters": {}}
         for (group, name), tensor in zip(call.names, tensors, strict=True):
             values[group][name] = _array(tensor)
-        command = call.kind(**values["commands"])
+        command = _command(call.kind, values["commands"])
         with fleet._unchanged_on_error(values["parameters"]):
             if values["parameters"]:
                 fleet.set_parameters(values["parameters"])

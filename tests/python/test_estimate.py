@@ -359,3 +359,21 @@ def test_readings_beyond_the_history_cannot_be_corrected() -> None:
     with pytest.raises(ValueError, match="oldest IMU reading kept"):
         f.update_range(1.0, time=19 * DT)
     assert f.update_range(1.0, time=20 * DT)
+
+
+def test_the_sensors_of_hover_determine_its_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies of these sensors miss the target by some centimetres: by their learning."""
+    for package in ("gymnasium", "onnxruntime", "torch"):
+        pytest.importorskip(package)
+    from propwash import gym
+    from propwash.gym.evaluation import evaluate
+    from propwash.gym.policy import Policy
+    from propwash.gym.recipes import recipe
+
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "bench"))
+    script = importlib.import_module("hover_by_sensors")
+    envs = gym.make_vec(gym.Hover, 5, **recipe("hover", "sensors").options)
+    pilot = script.Estimator(envs, Policy.load("hover"))
+    result = evaluate(pilot, envs, seed=1)
+    assert np.quantile(np.array(pilot.errors)[result.time >= 1.0], 0.9) < 0.005
+    assert result.settled(0.1, 2.0) >= 0.8

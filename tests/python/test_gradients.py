@@ -304,6 +304,8 @@ def test_invalid_arguments_are_refused() -> None:
         pullback(speed=1.0)
     with pytest.raises(ValueError, match="broadcast"):
         pullback(position=np.zeros((2, 1, 3)))
+    with pytest.raises(TypeError, match=r"by name, .*got dict; write pullback\(\*\*derivatives\)"):
+        pullback({"position": np.zeros(3)})
     with pytest.raises(ValueError, match="tangents"):
         fleet.jvp(command, {"rates": 1.0})
     with pytest.raises(TypeError, match="expected a RateThrust"):
@@ -478,6 +480,23 @@ def test_invalid_torch_rollouts_change_nothing() -> None:
         np.testing.assert_array_equal(fleet.parameters["mass"], before[1])
     with pytest.raises(ValueError, match="window"):
         rollout(fleet, {}, {"speeds": speeds}, window=0)
+
+
+@pytest.mark.parametrize("parts", [["rates", "thrust"], ["speed"]])
+def test_parts_of_another_command_are_refused_in_one_line(parts: list[str]) -> None:
+    """The message was the signature of the constructor and all numbers."""
+    torch = pytest.importorskip("torch")
+    from propwash.torch import Flight, rollout
+
+    fleet = pw.Fleet("flightgoggles", 2, noise=False)
+    commands = {name: torch.ones(2, 3) for name in parts}
+    message = f"expected the parts of RotorSpeeds, speeds, got {', '.join(parts)}; .*kind="
+    with pytest.raises(TypeError, match=message) as refused:
+        rollout(fleet, None, commands)
+    assert "\n" not in str(refused.value)
+    flight = Flight(fleet)
+    with pytest.raises(TypeError, match=message):
+        flight.step(flight.begin(), commands)
 
 
 def test_torch_rollouts_of_outer_loops_repeat() -> None:

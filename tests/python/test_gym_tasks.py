@@ -377,6 +377,34 @@ def test_invalid_custom_tasks_are_refused(name: str, value: Any, message: str) -
         fly()
 
 
+class Forgetful(pg.Hover):
+    """Its constructor does not call that of its base class."""
+
+    def __init__(self, height: float = 1.0) -> None:
+        self.height = height
+
+
+@pytest.mark.parametrize("make", [pg.make, pg.make_vec])
+def test_a_constructor_without_that_of_the_base_is_refused(make: Any) -> None:
+    with pytest.raises(TypeError, match=r"Forgetful\.__init__: expected .* super\(\)\.__init__"):
+        make(Forgetful)
+
+
+class Passes(pg.Hover):
+    """Its constructor passes the arguments of its base class on."""
+
+    def __init__(self, height: float, **others: Any) -> None:
+        super().__init__(**others)
+        self.height = height
+
+
+def test_arguments_passed_on_to_the_base_are_options() -> None:
+    task: Any = pg.make_vec(Passes, 2, height=2.0, frame="body", bound=3.0, wind=1.0).task
+    assert (task.height, task.frame, task.bound) == (2.0, "body", 3.0)
+    with pytest.raises(TypeError, match="there is no 'bond'; did you mean 'bound'"):
+        pg.make_vec(Passes, 2, height=2.0, bond=3.0)
+
+
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/gym.md is missing")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -262,6 +262,13 @@ def test_errors_name_invalid_arguments(arguments: dict[str, Any], message: str) 
         linearize("flightgoggles", **arguments)
 
 
+def test_a_state_of_a_fleet_can_be_linearised() -> None:
+    """As its present state, which is the default."""
+    fleet = pw.Fleet("flightgoggles", 2, dtype="float64", noise=False)
+    fleet.reset(velocity=[[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+    assert np.array_equal(linearize(fleet, fleet.state).A, linearize(fleet).A)
+
+
 def test_invalid_states_are_refused() -> None:
     states = tumbling(2)
     states.attitude[1] = 0.0

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import propwash as pw
 import pytest
 from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_knots, sample_times
@@ -363,3 +364,11 @@ def test_a_path_continues_from_a_moving_state() -> None:
         tj.minimum_snap([(0, 0, 1), (4, 1, 1), (9, 0, 2)], closed=True, start=start)
     with pytest.raises(ValueError, match="start: expected 1 to 4 derivatives"):
         tj.minimum_snap(waypoints, start=np.zeros((5, 3)))
+
+
+def test_demands_accept_the_name_of_a_vehicle() -> None:
+    reference = tj.Circle(radius=2.0, speed=3.0).sample(period=0.1)
+    named = tj.demands(reference, "flightgoggles", tj.Limits())
+    loaded = tj.demands(reference, pw.vehicles.load("flightgoggles"), tj.Limits())
+    assert named.keys() == loaded.keys()
+    assert all(np.array_equal(named[name], loaded[name]) for name in named)

@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from helpers import code_blocks
+from helpers import code_blocks, run_in_order
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
@@ -27,12 +27,13 @@ from propwash.__main__ import main  # noqa: E402
 from propwash.cli import _training  # noqa: E402
 from propwash.cli.train import read_checkpoint  # noqa: E402
 from propwash.gym import policy, ppo, recipes  # noqa: E402
-from propwash.gym.evaluation import evaluate, measures  # noqa: E402
+from propwash.gym.evaluation import Evaluation, evaluate, measures  # noqa: E402
 from propwash.gym.policy import Policy  # noqa: E402
 
 SMALL = ["--set", "num_steps=4", "--set", "num_envs=32", "--set", "restart_every=2"]
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES, PAGE = ROOT / "examples", ROOT / "docs" / "train.md"
+REWARDS = ROOT / "docs" / "rewards.md"
 STEP = 4 * 32  # steps of an iteration
 WRITER = "tensorboard.summary.writer.record_writer"
 FEW = replace(recipes.DEFAULT, episodes=(5, 6))
@@ -101,6 +102,15 @@ class Divides(Rise):
         self.rate = 1 / (0 if self.fails(state) else 1)
 
 
+class Lift(Rise):
+    """Succeeds above the start, which random actions reach in some episodes."""
+
+    recipe = replace(FEW, goal={"success [%]": 1.0})
+
+    def info(self, state: pg.State) -> Any:
+        return {"height": state.position[:, 2], "success": state.position[:, 2] > -0.01}
+
+
 class NoReward(Rise):
     reward = pg.Task.reward
 
@@ -167,7 +177,7 @@ def test_custom_tasks_are_trained_resumed_and_flown(
     ("name", "message"),
     [
         ("ShapeOfReward", r"ShapeOfReward\.reward: expected shape \(32,\), got \(3,\)"),
-        ("NanReward", "expected finite observations and rewards, got others for environment 0"),
+        ("NanReward", r"NanReward\.reward: expected finite rewards, got nan for environment 0"),
         (
             "TextReward",
             "TextReward: expected rewards of float32 and terminations of bool, got <U3 and bool",
@@ -177,7 +187,10 @@ def test_custom_tasks_are_trained_resumed_and_flown(
             "WidthOfObservation",
             r"WidthOfObservation\.observation: expected .* as in the first one, got .*5",
         ),
-        ("NanObservation", "expected finite observations and rewards"),
+        (
+            "NanObservation",
+            r"NanObservation\.observation: expected finite numbers, got nan in column 0",
+        ),
         ("Divides", r"ZeroDivisionError: division by zero \(.*test_train_tasks\.py, line \d+\)"),
     ],
 )
@@ -349,6 +362,58 @@ def test_evaluations_are_reported_in_lines_without_a_terminal(
         )
 
 
+def test_success_is_reported_selects_the_policy_and_ends_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = ["train", f"{__name__}:Lift", "--out", str(tmp_path), *SMALL, "--every", str(STEP)]
+    assert main([*train, "--steps", str(60 * STEP)]) == 0
+    said = capsys.readouterr()
+    lines = said.err.splitlines()
+    number = r"-?[\d.e+-]+"
+    for line in lines:
+        assert re.search(
+            rf"evaluation: success \[%\] {number}, return {number}, lost \[%\] {number}, .*"
+            rf"height {number}; goal: success \[%\] 1$",
+            line,
+        )
+    success = [float(line.split("success [%] ")[1].split(",")[0]) for line in lines]
+    assert len(success) < 60
+    assert [each >= 1.0 for each in success] == [False] * (len(success) - 1) + [True]
+    assert "goal reached: success [%] 1" in said.out
+    task = Lift()
+    assert task.merit({"success [%]": 2.0, "return": 1.0}) > task.merit(
+        {"success [%]": 2.0, "return": 0.5}
+    )
+
+
+def test_the_worst_episodes_are_filmed(tmp_path: Path) -> None:
+    train = ["train", f"{__name__}:Rise", "--out", str(tmp_path), *SMALL, "--every", str(STEP)]
+    assert main([*train, "--steps", str(2 * STEP), "--video"]) == 0
+    films = sorted(tmp_path.glob("worst_*.gif"))
+    assert [each.name for each in films] == [f"worst_{k * STEP:010d}.gif" for k in (1, 2)]
+    assert all(each.read_bytes().startswith(b"GIF") for each in films)
+
+
+@pytest.mark.parametrize(
+    ("infos", "lost", "worst"),
+    [
+        ({}, [0, 0, 1, 0], [2, 1, 3, 0]),
+        ({"success": np.array([True, False, True, False])}, [0, 0, 1, 0], [1, 3, 2, 0]),
+        ({"finished": np.array([True, False, True, True])}, [1, 1, 1, 0], [1, 2, 3, 0]),
+    ],
+)
+def test_the_worst_episodes_lack_success_and_have_low_returns(
+    infos: dict[str, Any], lost: list[int], worst: list[int]
+) -> None:
+    empty = np.zeros((1, 4), dtype=np.float32)
+    returns = np.array([4.0, 1.0, 2.0, 3.0], dtype=np.float32)
+    result = Evaluation(
+        empty[0, :1], empty, empty, empty, empty, returns, np.array(lost, dtype=np.bool_), infos
+    )
+    assert result.worst(4).tolist() == worst
+    assert result.worst(2).tolist() == worst[:2]
+
+
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason="examples are missing")
 def test_the_example_task_is_learnt_with_the_default_recipe(
     monkeypatch: pytest.MonkeyPatch,
@@ -366,6 +431,11 @@ def test_the_example_task_is_learnt_with_the_default_recipe(
     assert after["lost [%]"] < 20.0
     assert after["return"] > before["return"] + 8.0
     assert after["reached"] > 1.0
+
+
+@pytest.mark.skipif(not REWARDS.exists(), reason="docs/rewards.md is missing")
+def test_the_code_of_the_page_about_rewards_runs() -> None:
+    run_in_order(code_blocks(REWARDS, "python"), "docs/rewards.md")
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/train.md is missing")

@@ -62,6 +62,19 @@ def test_the_command_refuses_an_unreachable_bandwidth(
         options.run(options)
 
 
+def test_a_step_that_never_settles_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """Air forces of the Crazyflie in its own motion end the step below the command."""
+    options = command("crazyflie", "--no-plots")
+    options.run(options)
+    last = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
+    for axis, row in zip("xyz", last, strict=True):
+        response = tune.step_response(tune.autotune("crazyflie").vehicle, "xyz".index(axis))
+        assert np.isnan(response.figures.settling_time)
+        assert row[0] == axis
+        assert row[-6:-2] == ["not", "in", "1000", "ms"]
+        assert float(row[-2]) == pytest.approx(100.0 * response.figures.final, abs=0.06)
+
+
 def test_the_command_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     odd = tmp_path / "odd.toml"

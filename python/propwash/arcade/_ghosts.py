@@ -113,7 +113,7 @@ def of_policy(course: Course, seed: int, policy: str | PathLike[str] = "race") -
 
     scene = course.scene(seed)
     loaded = Policy.load(policy)
-    envs = loaded.make_vec(1, course=scene, course_seed=None, spread=0.0)
+    envs = loaded.description.make_vec(1, course=scene, course_seed=None, spread=0.0)
     flown = evaluate(loaded, envs, seed)
     rows = race.Flight(
         np.asarray(flown.time, dtype=np.float64),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,15 @@ _WIDTH, _HEIGHT = 800, 440
 _VIEWS = (("from the side", 0, 2), ("from above", 0, 1))
 
 
-def video(recorded: Any, envs: Any, title: str) -> Iterator[Image]:
-    """Yields frames of the first flights.
+def video(
+    recorded: Any, envs: Any, title: str, rows: Sequence[int] | None = None
+) -> Iterator[Image]:
+    """Yields frames of some flights, with the scene of the first of them.
 
     recorded: An object with time (T,) and position (T, n, 3). envs: Environments of the task.
+    rows: Numbers of the flights; None for the first ones.
     """
-    drawn = _Views(recorded, envs, title)
+    drawn = _Views(recorded, envs, title, rows)
     when = np.arange(0.0, float(recorded.time[-1]), 1.0 / RATE)
     yield from frames(Canvas(drawn.figure, drawn.moving), len(when), lambda k: drawn.move(when[k]))
 
@@ -35,14 +38,17 @@ def video(recorded: Any, envs: Any, title: str) -> Iterator[Image]:
 class _Views:
     """Two views of the flights, and the artists that move."""
 
-    def __init__(self, recorded: Any, envs: Any, title: str) -> None:
+    def __init__(
+        self, recorded: Any, envs: Any, title: str, rows: Sequence[int] | None = None
+    ) -> None:
         count = recorded.position.shape[1]
+        rows = range(min(SHOWN, count)) if rows is None else rows
         self.time = np.asarray(recorded.time, dtype=np.float64)
-        self.position = np.asarray(recorded.position[:, : min(SHOWN, count)], dtype=np.float64)
+        self.position = np.asarray(recorded.position[:, rows], dtype=np.float64)
         """(T, k, 3) m."""
         self.figure = figure = video_figure(_WIDTH, _HEIGHT)
         figure.suptitle(f"{title}: {self.position.shape[1]} of {count} flights", fontsize=11)
-        scene = scene_of(envs)
+        scene = scene_of(envs, rows[0])
         self.gates = [] if scene is None else list(scene.gates)
         self.landmarks = _flights.landmarks(landmarks_of(envs))
         columns = figure.subplots(1, 2)

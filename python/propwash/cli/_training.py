@@ -8,6 +8,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,10 +16,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from propwash._files import written_whole
 from propwash._interrupt import Interrupt
 from propwash.cli import _training_curve
 from propwash.cli._shared import saved
 from propwash.cli._training_errors import place_of, without_thread_reports
+from propwash.viz import video as _video
 
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
 RESTART = ("learner", "curve", "seconds", "cpu")
@@ -35,7 +38,7 @@ class Training:
     Args:
         settings: task, method, seed, threads, ray (workers, 0: none); changes and set, values of
             --option and --set in JSON.
-        options: out, steps, seconds, every, full, viz and ray_address of the command.
+        options: out, steps, seconds, every, full, viz, video and ray_address of the command.
         checkpoint: Result of read_checkpoint to continue from.
     """
 
@@ -47,7 +50,7 @@ class Training:
         from propwash.gym import policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
-        self.settings, self.out, self.viz = settings, out, options.viz
+        self.settings, self.out, self.viz, self.video = settings, out, options.viz, options.video
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
         method = settings["method"]
@@ -92,6 +95,7 @@ class Training:
         self.best: dict[str, Any] = {}
         self.before = self.cpu_before = 0.0
         self.stopped = self.reached = False
+        self.measured = ""  # in the last evaluation, for the bar
         self.results: dict[str, Any] = {}
         self.restart: dict[str, Any] = {}
         self.written = -1  # step of the checkpoint file
@@ -228,7 +232,7 @@ class Training:
         self.curve.rewards.append((step, self.elapsed, statistics["reward"]))
         for name, value in statistics.items():
             self.log.add_scalar(f"train/{name}", value, step)
-        self.bar.set_postfix(reward=f"{statistics['reward']:.2f}", refresh=False)
+        self.bar.set_postfix_str(f"reward {statistics['reward']:.2f}{self.measured}", refresh=False)
         self.bar.update(step - self.bar.n)
         if step // self.every > before // self.every:
             self.evaluate_between()
@@ -250,9 +254,12 @@ class Training:
             self.curve.measure, value = next(iter(measured.items()))
             points = self.curve.evaluations.setdefault(name, [])
             points.append((step, self.elapsed, value))
-            reported.append(f"{name}: {self.curve.measure} {value:.4g}")
+            reported.append(f"{name}: {_listed(measured)}")
             if k > 0:
                 continue
+            self.measured = f", {self.curve.measure} {value:.4g}"
+            if self.video:
+                self._film(result, envs, step)
             meets_goal = bool(self.goal) and reaches(self.goal, measured)
             self.reached = meets_goal and not self.full
             score = (float(meets_goal), *merit(self.last.task, measured))
@@ -261,8 +268,22 @@ class Training:
                 best = {"merit": list(score), "step": step, "agent": agent}
                 policy.save(self._agent_of(best), self.out / POLICY, self.description)
                 self.best = best
+        if self.goal:
+            reported.append(f"goal: {_listed(self.goal)}")
         if self.bar.disable:
             print("; ".join(reported), file=sys.stderr, flush=True)
+
+    def _film(self, result: Any, envs: Any, step: int) -> None:
+        """Writes a video of the worst episodes of an evaluation in the scene of the worst."""
+        from propwash.cli import _flight_video
+
+        worst = result.worst(_training_curve.SHOWN).tolist()
+        scene = envs.task.scenery(worst[0])
+        rows = [row for row in worst if envs.task.scenery(row) is scene]
+        file = self.out / f"worst_{step:010d}.gif"
+        images = _flight_video.video(result, envs, f"{self.task}, step {step:,}, worst", rows)
+        with written_whole(file) as part:
+            _video.write(part, images, _flight_video.RATE)
 
     def save_checkpoint(self) -> None:
         """Writes the checkpoint of a restart."""
@@ -276,8 +297,6 @@ class Training:
     def _write_checkpoint(self) -> None:
         """Writes the last restart, with the best policy so far, atomically."""
         import torch
-
-        from propwash._files import written_whole
 
         content = io.BytesIO()
         others = {"settings": self.settings, "best": self.best, "results": self.results}
@@ -306,7 +325,7 @@ class Training:
         counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}
         training = {**self.description.training, **counts, **finite}
         policy.save(agent, self.out / POLICY, replace(self.description, training=training))
-        reason = ", goal reached" if self.reached else ""
+        reason = f", goal reached: {_listed(self.goal)}" if self.reached else ""
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
@@ -322,6 +341,10 @@ class Training:
         )
         print(f"  flight        {shown}", flush=True)
         return measured
+
+
+def _listed(measured: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
 
 
 def _merged(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:

@@ -140,9 +140,9 @@ def show_flights(result: Any, file: Path, viz: Any, envs: Any, title: str) -> st
         return f"none: {error}"
 
 
-def scene_of(envs: Any) -> Any:
-    """Returns the scene of the first environment if it has gates, else None."""
-    scene = envs.task.scenery(0)
+def scene_of(envs: Any, row: int = 0) -> Any:
+    """Returns the scene of an environment if it has gates, else None."""
+    scene = envs.task.scenery(row)
     return scene if scene.gates else None
 
 

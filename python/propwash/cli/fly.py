@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +70,16 @@ def run(options: argparse.Namespace) -> None:
             known = ", ".join((*IMAGE_SUFFIXES, *_video.SUFFIXES, ".rrd"))
             raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
     from propwash.gym.evaluation import evaluate, measures
-    from propwash.gym.policy import Policy
+    from propwash.gym.policy import DifferenceWarning, Policy
 
-    policy = Policy.load(options.policy)
+    policy, changed = Policy.load(options.policy), changes(options.option)
     try:
-        envs = policy.make_vec(options.episodes, copy=False, **changes(options.option))
+        with warnings.catch_warnings(action="ignore", category=DifferenceWarning):
+            envs = policy.make_vec(options.episodes, copy=False, **changed)
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
+    for line in policy.differences(**changed):
+        print(f"propwash: {line}", file=sys.stderr)
     recorded = evaluate(policy, envs, options.seed)
     measured = measures(envs.task, recorded)
     if options.json:

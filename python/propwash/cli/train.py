@@ -20,6 +20,7 @@ from propwash.cli import _training_curve
 from propwash.cli._shared import add_environment, check_range, pairs, saved
 from propwash.cli._training import CHECKPOINT, FLIGHT, Training
 from propwash.cli.fly import changes
+from propwash.viz import video as _video
 
 SEEDS = "seeds.png"
 METHODS = ("ppo", "shac")
@@ -59,6 +60,9 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--every", type=float, help="steps between evaluations (default: by task)")
+    parser.add_argument(
+        "--video", action="store_true", help="write the worst episodes of each evaluation as GIF"
+    )
     parser.add_argument("--full", action="store_true", help="do not stop at the goal")
     parser.add_argument(
         "--set",
@@ -214,6 +218,9 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"--{name}: expected a number below 1e18, got {value:g}")
     if options.viz == "rerun":
         viz.check(Path(f"{FLIGHT}.rrd"), "rerun")
+    if options.video:
+        _video.check(f"{FLIGHT}.gif")
+        viz.require_matplotlib()
     check_range("threads", options.threads, 1, 256)
     check_range("ray", options.ray, 1, MAX_WORKERS)
     check_range("seed", options.seed, 0, 2**31 - 1)

@@ -84,13 +84,13 @@ def run(options: argparse.Namespace) -> None:
     print(found.table())
     responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
     print("\nsteps of 0.5 rad/s without noise")
-    print("axis   rise time   overshoot    settled (2 %)")
+    print("axis        rise time   overshoot    settled (2 %)    end")
     for response in responses:
-        s = response.figures
-        settled = milliseconds(s.settling_time, float(response.time[-1]))
+        s, duration = response.figures, float(response.time[-1])
+        rise, settled = (milliseconds(each, duration) for each in (s.rise_time, s.settling_time))
         print(
-            f"{tune.AXES[response.axis]:4s} {1e3 * s.rise_time:8.1f} ms {100 * s.overshoot:9.1f} % "
-            f"{settled:>16s}"
+            f"{tune.AXES[response.axis]:4s} {rise:>16s} {100 * s.overshoot:9.1f} % {settled:>16s} "
+            f"{100 * s.final:6.1f} %"
         )
     swept = _swept(options, found, dt) if options.sweep is not None else None
     if not options.no_plots:

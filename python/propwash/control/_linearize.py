@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from propwash import _checks, _core
 from propwash._core import RateThrust, RotorSpeeds
-from propwash.fleet import Fleet
+from propwash.fleet import Fleet, FleetState
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import (
     DEFAULT_DT,
@@ -106,7 +106,7 @@ class LinearModel:
 
 def linearize(
     vehicle: str | PathLike[str] | VehicleParameters | Multicopter | Fleet,
-    state: MulticopterState | None = None,
+    state: MulticopterState | FleetState | None = None,
     input: RotorSpeeds | RateThrust | None = None,
     *,
     kind: Kind = "continuous",
@@ -120,8 +120,8 @@ def linearize(
 
     vehicle: a name, the path of a TOML file, VehicleParameters, or a Multicopter. For a Fleet, each
         vehicle is linearised with its parameters.
-    state: with arrays (3,), (4,), (N,), or (n, …) for n models; None: hover trim at the origin, or
-        the present state of a Fleet.
+    state: with arrays (3,), (4,), (N,), or (n, …) for n models, such as a FleetState; None: hover
+        trim at the origin, or the present state of a Fleet.
     input: the command, one for all or n rows; None: the present rotor speeds, or zero rates and the
         weight of each vehicle.
     kind: "continuous", or "discrete": a step of dt [s] by `integrator`, with the command delay of
@@ -236,7 +236,7 @@ def _level(command: str | None, input: object) -> CommandLevel:
 
 def _points(
     parameters: VehicleParameters,
-    state: MulticopterState | None,
+    state: MulticopterState | FleetState | None,
     input: RotorSpeeds | RateThrust | None,
     level: CommandLevel,
     weight: Array,
@@ -245,8 +245,10 @@ def _points(
     if state is None:
         with located(parameters):
             state = Multicopter(parameters, noise=False).trim()
-    elif not isinstance(state, MulticopterState):
-        raise TypeError(f"state: expected a MulticopterState or None, got {state!r:.100}")
+    elif not isinstance(state, MulticopterState | FleetState):
+        raise TypeError(
+            f"state: expected a MulticopterState, a FleetState or None, got {state!r:.100}"
+        )
     rotors = len(parameters.rotors)
     widths = {**dict.fromkeys(_BODY, 3), "attitude": 4, "rotor_speeds": rotors}
     arrays = {name: (np.asarray(getattr(state, name)), width) for name, width in widths.items()}

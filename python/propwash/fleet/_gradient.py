@@ -286,7 +286,14 @@ class FleetGradients(FleetFields, SensorCarrier):
         """
         flight = Flight(self, commands, parameters, steps, substeps)
 
-        def pullback(*, window: int | None = None, **cotangents: ArrayLike) -> FlightGradient:
+        def pullback(
+            *unnamed: Any, window: int | None = None, **cotangents: ArrayLike
+        ) -> FlightGradient:
+            if unnamed:
+                raise TypeError(
+                    "pullback: expected derivatives by name, as in pullback(position=...), got "
+                    f"{type(unnamed[0]).__name__}; write pullback(**derivatives) for a dict"
+                )
             return flight.pull(cotangents, window)
 
         return flight.states, pullback

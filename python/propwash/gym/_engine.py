@@ -68,6 +68,11 @@ class Engine:
     ) -> None:
         if not isinstance(task, Task):
             raise TypeError(f"task: expected a Task, got {task!r:.100}")
+        if not hasattr(task, "frame"):
+            raise TypeError(
+                f"{type(task).__name__}.__init__: expected a call of super().__init__(), got none; "
+                "add it as the first line"
+            )
         if task.vehicles != per_scene:
             raise ValueError(
                 f"task: expected one vehicle in an environment, got a {type(task).__name__} of "
@@ -231,7 +236,13 @@ class Engine:
         result.reward, result.terminated, result.truncated, result.done, *rest = flags
         result.any_done, is_finite = rest
         if not is_finite:
-            self._finite(seen, ~np.isfinite(result.reward))
+            wrong = np.flatnonzero(~np.isfinite(result.reward))
+            if len(wrong):
+                raise ValueError(
+                    f"{type(task).__name__}.reward: expected finite rewards, got "
+                    f"{result.reward[wrong[0]]} for environment {wrong[0]}"
+                )
+            self._finite(seen)
         return result
 
     def update(self, action: Numbers) -> None:
@@ -256,23 +267,25 @@ class Engine:
             raise ValueError(f"{expected} {checks.described(actions)}")
         return numbers
 
-    def _finite(self, seen: Observed, wrong: Flags | None = None) -> Observed:
+    def _finite(self, seen: Observed) -> Observed:
         """Zeroes the observations of diverged vehicles that are not finite.
 
-        Raises ValueError if others are not finite, or `wrong` (n,) is set.
+        Raises ValueError if others are not finite.
         """
-        bad = np.zeros(self.size, dtype=np.bool_) if wrong is None else wrong
-        for array in arrays_of(seen):
+        for name, array in seen.items() if isinstance(seen, dict) else [("", seen)]:
             if array.dtype != np.float32 or np.isfinite(array).all():
                 continue
             rows = ~np.isfinite(array.reshape(self.size, -1)).all(axis=1)
             array[rows & self.state.diverged] = 0.0
-            bad = bad | (rows & ~self.state.diverged)
-        if bad.any():
-            raise ValueError(
-                f"{type(self.task).__name__}: expected finite observations and rewards, got others "
-                f"for environment {int(np.argmax(bad))}"
-            )
+            wrong = np.flatnonzero(rows & ~self.state.diverged)
+            if len(wrong):
+                row = array[wrong[0]].ravel()
+                column = int(np.argmin(np.isfinite(row)))
+                where = f"column {column} of {name!r}" if name else f"column {column}"
+                raise ValueError(
+                    f"{type(self.task).__name__}.observation: expected finite numbers, got "
+                    f"{row[column]} in {where} for environment {wrong[0]}"
+                )
         return seen
 
     def _begin(self, mask: Flags, placed: Parts | None = None, is_trial: bool = False) -> None:

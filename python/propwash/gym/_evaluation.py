@@ -32,6 +32,23 @@ class Evaluation:
     infos: dict[str, NDArray[Any]]
     """(n, …) infos at the end of the episodes."""
 
+    @property
+    def success(self) -> NDArray[np.bool_] | None:
+        """(n,) the info `success` of the task, or else `finished`; None without them."""
+        for name in ("success", "finished"):
+            if name in self.infos:
+                return np.asarray(self.infos[name], dtype=np.bool_)
+        return None
+
+    def worst(self, count: int) -> NDArray[np.intp]:
+        """Indices of the `count` worst episodes, the worst first.
+
+        Episodes without success come first, in tasks without that info those that are lost; among
+        them, those with the smallest sum of rewards.
+        """
+        good = ~self.lost if self.success is None else self.success
+        return np.lexsort((self.returns, good))[:count]
+
     def settled(self, radius: float, seconds: float) -> float:
         """Fraction of episodes within `radius` [m] of the target for all of the last `seconds`.
 

@@ -340,7 +340,27 @@ def option_names() -> list[str]:
 
 def split(task: type, options: Mapping[str, Any], more: Sequence[str] = ()) -> tuple[Any, Any]:
     """Splits options into arguments of the task and of the environment, the latter with `more`."""
-    names = list(inspect.signature(task).parameters)
+    names = arguments(task)
     check_names(f"options of {task.__name__}", options, [*names, *option_names(), *more])
-    arguments = {name: value for name, value in options.items() if name in names}
-    return arguments, {name: value for name, value in options.items() if name not in names}
+    chosen = {name: value for name, value in options.items() if name in names}
+    return chosen, {name: value for name, value in options.items() if name not in names}
+
+
+def arguments(task: type) -> dict[str, Any]:
+    """Arguments of a task's constructor by name, with their defaults.
+
+    A constructor with `**others` has those of the constructor of its base class too.
+    """
+    found: dict[str, Any] = {}
+    for each in task.__mro__:
+        if "__init__" not in vars(each):
+            continue
+        _, *parameters = inspect.signature(vars(each)["__init__"]).parameters.values()
+        named = {one.name: one.default for one in parameters if one.kind not in _VARIADIC}
+        found = {**named, **found}
+        if all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in parameters):
+            break
+    return found
+
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -65,13 +65,13 @@ class Snapshot:
             for name in arguments.keys() | self._arguments.keys()
         ]
         for owner, name, expected, got in pairs:
-            if not _is_same(expected, got):
+            if not is_same(expected, got):
                 raise ValueError(
                     f"snapshot: expected one of {owner} with {name} = {expected!r:.100}, got "
                     f"{got!r:.100}"
                 )
         for name, got in self._constants.items():
-            if not _is_same(getattr(task, name, None), got):
+            if not is_same(getattr(task, name, None), got):
                 raise ValueError(f"snapshot: expected one of a {task_name} with the same {name}")
 
 
@@ -162,11 +162,12 @@ def _assign(fleet: Fleet, parameters: Mapping[str, NDArray[Any]]) -> None:
         fleet.set_parameters(changed)
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two arguments are equal; lists and tuples of equal elements are."""
     if one is other:
         return True
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_is_same, one, other))
+        return len(one) == len(other) and all(map(is_same, one, other))
     try:
         if bool(one == other):
             return True

@@ -25,6 +25,8 @@ EMPTY = Scene(name="nothing")
 """A scene without items."""
 GRID = Plane(name="ground", category="grid", colour=(0.42, 0.45, 0.47))
 """Ground in squares of one metre."""
+RETURN = "return"
+"""Name of the mean sum of rewards among the measures."""
 YELLOW = (0.95, 0.62, 0.08)
 
 MARKINGS = ("pad", "path")
@@ -191,21 +193,23 @@ class Task:
     def measures(self, result: Evaluation) -> dict[str, float]:
         """Returns figures of merit of evaluated episodes, by name with unit; the first is plotted.
 
-        By default: the mean sum of rewards, the part of episodes that the task terminated, and the
-        means of the infos.
+        By default: the successful episodes, if `info` contains `success`; the mean sum of rewards,
+        the part of episodes that the task terminated, and the means of the other infos.
         """
-        found = {"return": float(np.mean(result.returns)), **lost(result)}
-        for name, values in result.infos.items():
-            if values.ndim == 1 and values.dtype.kind in "fiub":
-                found[name] = float(np.mean(values))
-        return found
+        means = {
+            name: float(np.mean(values))
+            for name, values in result.infos.items()
+            if values.ndim == 1 and values.dtype.kind in "fiub"
+        }
+        success = {"success [%]": 100.0 * means.pop("success")} if "success" in means else {}
+        return {**success, RETURN: float(np.mean(result.returns)), **lost(result), **means}
 
     def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
         """Sort key of policies from their measures(); the best has the largest.
 
-        By default: the first measure.
+        By default: the first measure, then the mean sum of rewards.
         """
-        return (next(iter(measured.values())),)
+        return next(iter(measured.values())), measured.get(RETURN, 0.0)
 
 
 def lost(result: Evaluation) -> dict[str, float]:

@@ -16,6 +16,7 @@ the memory for the next step. `Policy` keeps it:
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from os import PathLike
@@ -31,10 +32,10 @@ import propwash.gym as pg
 from propwash import _checks as checks
 from propwash._checks import nearest, shown
 from propwash._files import is_file, read_bytes, written_whole
-from propwash.gym import _network, _options
+from propwash.gym import _differences, _network, _options
 from propwash.gym._observations import flat
 
-__all__ = ["Description", "Policy", "describe", "save", "task_class"]
+__all__ = ["Description", "DifferenceWarning", "Policy", "describe", "save", "task_class"]
 
 if TYPE_CHECKING:
     from propwash.gym.ppo import Agent
@@ -95,7 +96,12 @@ class Description:
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments of the task with these options, updated by `changes`."""
-        return pg.make_vec(task_class(self.task), num_envs, **{**self.options, **changes})
+        options = {**_with_effect({**self.options, **changes}), **changes}
+        return pg.make_vec(task_class(self.task), num_envs, **options)
+
+
+class DifferenceWarning(UserWarning):
+    """The environments of a policy differ from those for which it was trained."""
 
 
 class Policy:
@@ -190,7 +196,8 @@ class Policy:
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments with the options of the training, updated by `changes`.
 
-        Raises ValueError if the changes alter the width of the observations.
+        Warns of each of the differences() with a DifferenceWarning. Raises ValueError if the
+        changes alter the width of the observations, or the meaning of observations or actions.
         """
         envs = self.description.make_vec(num_envs, **changes)
         width = flatdim(envs.single_observation_space)
@@ -199,7 +206,18 @@ class Policy:
                 f"options: expected observations of {self.observation_size} numbers, as in the "
                 f"policy's training, got {width}"
             )
+        for line in self.differences(**changes):
+            warnings.warn(line, DifferenceWarning, stacklevel=2)
         return envs
+
+    def differences(self, **changes: Any) -> list[str]:
+        """Returns one line for each option that `changes` alter: "wind = 3: the policy's is 0.0".
+
+        Includes the mass of the vehicle and the rate of the steps. Raises ValueError for a change
+        of the meaning of observations or actions, such as `frame`.
+        """
+        task = task_class(self.description.task)
+        return _differences.differences(task, self.description.options, changes)
 
 
 def describe(
@@ -295,14 +313,20 @@ def _described(text: str, file: Path) -> Description:
                 f"{file}: expected {name} as a dict, got {shown(getattr(described, name))}"
             )
     try:
-        # older files contain options that have no effect
-        known = {name: described.options[name] for name in _SAVED if name in described.options}
-        settings = _options.Settings(**known)
+        return replace(described, options=_with_effect(described.options))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from error
-    unused = {name for name in known if not _options.has_effect(name, settings)}
-    options = {name: value for name, value in described.options.items() if name not in unused}
-    return replace(described, options=options)
+
+
+def _with_effect(options: dict[str, Any]) -> dict[str, Any]:
+    """The options without those of _SAVED that have no effect with the others."""
+    known = {name: options[name] for name in _SAVED if name in options}
+    settings = _options.Settings(**known)
+    return {
+        name: value
+        for name, value in options.items()
+        if name not in known or _options.has_effect(name, settings)
+    }
 
 
 def require_onnx() -> Any:

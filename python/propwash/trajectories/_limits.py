@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from propwash._checks import checked_parameters
 from propwash.control import Allocation
 from propwash.trajectories._flatness import flatness
 from propwash.trajectories._reference import Reference
+from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -81,12 +83,17 @@ class Demand:
     """s."""
 
 
-def demands(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> dict[str, Array]:
+def demands(
+    reference: Reference, vehicle: str | PathLike[str] | VehicleParameters, limits: Limits
+) -> dict[str, Array]:
     """Returns the fractions (T,) of each limit that a single-vehicle reference requires, by name.
+
+    vehicle: a name, the path of a TOML file, or VehicleParameters.
 
     Above 1, the limit is exceeded; infinite where no attitude is defined. Raises ParameterError as
     flatness() does.
     """
+    vehicle = vehicles.load(vehicle)
     required = flatness(reference, vehicle)
     squares = required.rotor_speeds * np.abs(required.rotor_speeds)
     min_squares, max_squares = (

@@ -49,8 +49,8 @@ class StepResponse:
 
 
 def milliseconds(time: float, duration: float) -> str:
-    """Formats a time [s] of a step response, NaN as longer than the simulated duration [s]."""
-    return f"{1e3 * time:.0f} ms" if math.isfinite(time) else f"> {1e3 * duration:.0f} ms"
+    """Formats a time [s] of a step response, NaN as not within the simulated duration [s]."""
+    return f"{1e3 * time:.0f} ms" if math.isfinite(time) else f"not in {1e3 * duration:.0f} ms"
 
 
 def step_figures(
