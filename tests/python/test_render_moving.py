@@ -28,7 +28,7 @@ SCENE = Scene(
 @pytest.mark.parametrize("time", [0.0, 0.7, 1.9])
 def test_images_show_moving_items_where_sensors_measure_them(time: float) -> None:
     frame = render.Offscreen(SCENE, antialias=1, **SIZE).render(
-        ["depth", "instance"], POSITION, time_ns=round(time * 1e9)
+        ["depth", "instance"], POSITION, time=time
     )
     depth = render.depth_in_metres(frame.images["depth"])
     camera = pw.Camera(48, 36, 70.0)
@@ -42,11 +42,18 @@ def test_images_show_moving_items_where_sensors_measure_them(time: float) -> Non
 def test_flow_is_the_motion_of_the_item() -> None:
     ball = Sphere(name="ball", radius=0.5, motion=Waypoints([0, 1], [[5, 0, 0], [5, 1, 0]]))
     offscreen = render.Offscreen(Scene([ball]), antialias=1, **SIZE)
-    offscreen.render("flow", time_ns=0)
-    frame = offscreen.render("flow", time_ns=100_000_000)
+    offscreen.render("flow", time=0.0)
+    frame = offscreen.render("flow", time=0.1)
+    assert frame.time_ns == 100_000_000
     flow = render.flow_in_pixels(frame.images["flow"])
     focal = 18.0 / np.tan(np.radians(35.0))
     assert flow[18, 23].tolist() == pytest.approx([-0.1 * focal / 4.5, 0.0], abs=0.15)
+
+
+@pytest.mark.parametrize("time", [-1e-3, np.nan, 1e12, "1"])
+def test_times_other_than_seconds_are_refused(time: Any) -> None:
+    with pytest.raises(ValueError, match=r"time: expected 0 to 9\.2e9 s, got"):
+        render.Offscreen(SCENE, **SIZE).render("depth", POSITION, time=time)
 
 
 def test_the_wire_carries_moving_items_with_their_poses() -> None:
@@ -68,7 +75,7 @@ def test_the_wire_carries_moving_items_with_their_poses() -> None:
             moved = render.moving_objects(SCENE.at(time))
             poses = {each.name: (each.position, each.attitude) for each in moved}
             frame = client.request_vehicle(stamp, POSITION, LEVEL, poses)
-            expected = own.render(cameras, POSITION, time_ns=stamp)
+            expected = own.render(cameras, POSITION, time=time)
             for name in ("front", "far"):
                 differs = frame.images[name] != expected.images[name]
                 assert np.mean(differs) < 0.002  # poses are rounded in messages
