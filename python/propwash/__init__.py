@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         RangeFinder,
         RangeReading,
         Sensor,
+        StereoError,
     )
     from propwash.vehicle import (
         DEFAULT_DT,
@@ -178,6 +179,7 @@ __all__ = [
     "Sensor",
     "SensorRecord",
     "SpeedYawRate",
+    "StereoError",
     "ThreadPool",
     "Trajectory",
     "TrajectoryCommand",
