@@ -48,8 +48,8 @@ PROPWASH_FN T depth_reading(const T& max_depth, const T& deviation, const Vec3<T
 
 /// Writes the images of bodies in `range`, (n, height, width), with buffers for one image.
 /// `rays_C`: pixel_rays(), the same for all cameras; camera_of(i): the camera of body i, for its
-/// mounting; cast: as for measure_ranges(). The readings of a diverged body are NaN, those of pixels
-/// that stereo does not measure 0.
+/// mounting; cast: as for measure_ranges(). The readings of a diverged body are NaN, those of
+/// pixels that stereo does not measure 0.
 template <class T, class CameraOf, class Cast>
 void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C,
                    const DepthParameters<T>& parameters, const Poses<T>& poses, PoseRange range,

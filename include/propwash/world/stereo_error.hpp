@@ -40,8 +40,8 @@ StereoError<U> cast(const StereoError<P>& error) {
           error.shadow};
 }
 
-/// m, the depth that belongs to the disparity f b / depth with noise from a standard normal, rounded
-/// to a step. Infinite for a disparity that is not positive.
+/// m, the depth of the disparity f b / depth with noise from a standard normal, rounded to a step.
+/// Infinite for a disparity that is not positive.
 template <class T>
 T stereo_depth(const StereoError<T>& error, T depth, T normal) {
   const T scale = error.focal * error.baseline;
@@ -68,9 +68,10 @@ class StereoErrors {
  public:
   /// rays_C: of the pixels, see pixel_rays(); they must exist as long as this object.
   StereoErrors(const StereoError<T>& error, const std::vector<Vec3<T>>& rays_C)
-      : error_(error),
-        rays_C_(rays_C),
-        dropout_below_(static_cast<T>(normal_quantile(static_cast<double>(error.dropout_rate)))) {
+      : error_(error), rays_C_(rays_C), dropout_below_(T(0)) {
+    if (error.dropout_rate > T(0)) {
+      dropout_below_ = static_cast<T>(normal_quantile(static_cast<double>(error.dropout_rate)));
+    }
     if (error.baseline > T(0)) normals_.resize(rays_C.size());
     if (has_shadow()) {
       origins_.resize(3 * rays_C.size());
@@ -81,8 +82,9 @@ class StereoErrors {
   }
 
   /// Changes the distances along the rays of a vehicle's image; those of missing pixels become 0.
-  /// cast, max_range: as for measure_depth(). Normals from number rays_C.size(), rounded up to
-  /// a multiple of 24, on are used.
+  /// cast, max_range: as in measure_depth(), which uses normals 0 to n - 1 of an image of n pixels.
+  /// With m = n rounded up to a multiple of 24, pixel j uses normals m + j (disparity) and 2 m + j
+  /// (dropout) here.
   template <class Cast>
   void apply(const Camera<T>& camera, const CameraPose<T>& left, const SampleNoise& noise,
              std::size_t vehicle, T max_range, const Cast& cast, T* distance) {
@@ -95,12 +97,12 @@ class StereoErrors {
         if (normals_[j] < dropout_below_) distance[j] = T(0);
       }
     }
-    if (error_.disparity_deviation > T(0)) noise.draw(vehicle, next, count, normals_.data());
     const bool is_noisy = error_.disparity_deviation > T(0);
+    if (is_noisy) noise.draw(vehicle, next, count, normals_.data());
     for (std::size_t j = 0; j < count; ++j) {
       if (!is_surface(distance[j])) continue;
-      const T along = rays_C_[j].x;
-      distance[j] = stereo_depth(error_, distance[j] * along, is_noisy ? normals_[j] : T(0)) / along;
+      const T along = rays_C_[j].x, normal = is_noisy ? normals_[j] : T(0);
+      distance[j] = stereo_depth(error_, distance[j] * along, normal) / along;
     }
   }
 

@@ -40,8 +40,7 @@ class DepthObservation(Observation):
         width, height = chosen.depth_size
         self._camera = Camera(width, height, chosen.depth_fov)
         self._range = float(chosen.depth_range)
-        self._stereo = stereo_model(chosen.stereo_error, self._camera)
-        self._is_noisy = chosen.stereo_error is not None
+        self._stereo = chosen.stereo_error
         self._images = np.zeros((state.size, height, width, 1), dtype=chosen.depth_dtype)
         self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
         """Poses of the images; NaN for none."""
@@ -61,7 +60,7 @@ class DepthObservation(Observation):
         pixels = self._images[..., 0]
         for scene, rows in self._groups:
             chosen = rows[moved[rows]]
-            for part in _runs(chosen) if self._is_noisy else [chosen]:
+            for part in _runs(chosen) if self._stereo is not None else [chosen]:
                 if len(part) == state.size:
                     pixels[:] = self._measured(scene, state, state.position, state.attitude)
                 elif len(part):
@@ -86,7 +85,7 @@ class DepthObservation(Observation):
             self._camera.core,
             self._range,
             0.0,
-            self._stereo,
+            stereo_model(self._stereo, self._camera),
             position,
             attitude,
             key.white(core.steps),

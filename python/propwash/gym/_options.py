@@ -234,7 +234,7 @@ class Settings:
     def stereo_error(self) -> StereoError | None:
         """The errors of depth images; None for none."""
         check_names("depth_error", self.depth_error, [each.name for each in fields(StereoError)])
-        return StereoError(**self.depth_error) if self.depth_error else None
+        return StereoError(**cast(Any, self.depth_error)) if self.depth_error else None
 
     @property
     def wind_range(self) -> tuple[float, float]:
