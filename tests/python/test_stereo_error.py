@@ -209,10 +209,10 @@ def test_invalid_errors_are_refused(values: Any, message: str) -> None:
 
 def test_errors_of_other_cameras_are_refused() -> None:
     lens = pw.Camera(8, 6, distortion=(-0.1, 0.0, 0.0, 0.0))
-    with pytest.raises(pw.ParameterError, match="expected a camera without distortion"):
+    with pytest.raises(pw.ParameterError, match="camera: expected no distortion with stereo"):
         pw.DepthCamera(wall(2.0), lens, stereo=pw.StereoError())
     sensor = pw.DepthCamera(wall(2.0), pw.Camera(8, 6), stereo=pw.StereoError())
-    with pytest.raises(ValueError, match="expected a camera without distortion"):
+    with pytest.raises(ValueError, match="camera: expected no distortion with stereo"):
         sensor.camera = lens
     wrong: Any = 0.05
     with pytest.raises(pw.ParameterError, match=r"stereo: expected a StereoError or None, got 0"):

@@ -13,7 +13,6 @@ from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import MARKINGS, Task
 from propwash.sensors import Camera
-from propwash.sensors._stereo_error import stereo_model
 from propwash.world import Scene
 
 Array = NDArray[Any]
@@ -85,7 +84,7 @@ class DepthObservation(Observation):
             self._camera.core,
             self._range,
             0.0,
-            stereo_model(self._stereo, self._camera),
+            _core.StereoModel() if self._stereo is None else self._stereo.core,
             position,
             attitude,
             key.white(core.steps),

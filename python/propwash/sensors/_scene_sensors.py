@@ -13,7 +13,7 @@ from propwash import _checks, _core
 from propwash._checks import checked_parameters
 from propwash.fleet.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
-from propwash.sensors._stereo_error import StereoError, stereo_model
+from propwash.sensors._stereo_error import StereoError
 from propwash.world import Markers, Scene
 
 Numbers = NDArray[Any]
@@ -299,8 +299,10 @@ class DepthCamera(_CameraSensor[DepthReading]):
         super().__init__(seed)
         self._scene = _scene(scene)
         self._camera = Camera(64, 48) if camera is None else _camera(camera)
+        if not isinstance(stereo, StereoError | None):
+            raise TypeError(f"stereo: expected a StereoError or None, got {stereo!r:.100}")
         self._stereo = stereo
-        stereo_model(stereo, self._camera)  # checks it
+        self._check_lens(self._camera)
         self._max_depth = _checks.positive("max_depth", max_depth, "m")
         self._deviation = _checks.not_negative("deviation", deviation, "m")
 
@@ -311,8 +313,15 @@ class DepthCamera(_CameraSensor[DepthReading]):
                 f"camera: expected an image of {present.width} x {present.height} pixels as "
                 f"before, got {new.width} x {new.height}; create another DepthCamera"
             )
-        stereo_model(self._stereo, new)  # checks the lens
+        self._check_lens(new)
         return new
+
+    def _check_lens(self, camera: Camera) -> None:
+        if self._stereo is not None and any(camera.distortion):
+            raise ValueError(
+                "camera: expected no distortion with stereo, whose images are rectified, got "
+                f"{camera.distortion}"
+            )
 
     def measure(
         self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
@@ -331,7 +340,7 @@ class DepthCamera(_CameraSensor[DepthReading]):
                 self._camera.core,
                 self._max_depth,
                 self._deviation,
-                stereo_model(self._stereo, self._camera),
+                _core.StereoModel() if self._stereo is None else self._stereo.core,
                 motion.position,
                 motion.attitude,
                 sampling.noise,

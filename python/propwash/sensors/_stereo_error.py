@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from propwash import _checks, _core
 from propwash._checks import checked_parameters
-from propwash.sensors._camera import Camera
 
 
 @dataclass(frozen=True)
@@ -40,23 +39,14 @@ class StereoError:
         _checks.probability("dropout_rate", self.dropout_rate)
         _checks.flag("shadow", self.shadow)
 
-
-def stereo_model(error: StereoError | None, camera: Camera) -> _core.StereoModel:
-    """The errors of a camera for the extension module; None: no errors."""
-    if error is None:
-        return _core.StereoModel()
-    if not isinstance(error, StereoError):
-        raise TypeError(f"stereo: expected a StereoError or None, got {error!r:.100}")
-    if any(camera.distortion):
-        raise ValueError(
-            f"stereo: expected a camera without distortion, as stereo images are rectified, got "
-            f"{camera.distortion}"
+    @property
+    def core(self) -> _core.StereoModel:
+        """The errors for the extension module."""
+        return _core.StereoModel(
+            self.baseline,
+            self.focal_length,
+            self.disparity_deviation,
+            self.disparity_step,
+            self.dropout_rate,
+            self.shadow,
         )
-    return _core.StereoModel(
-        error.baseline,
-        error.focal_length,
-        error.disparity_deviation,
-        error.disparity_step,
-        error.dropout_rate,
-        error.shadow,
-    )
