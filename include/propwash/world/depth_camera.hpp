@@ -60,7 +60,7 @@ void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C
   for (const auto& ray : rays_C) min_cosine = std::min(min_cosine, ray.x);
   const T max_range = max_depth / min_cosine;
   std::vector<T> origins(3 * count), directions(3 * count), normals(count, T(0));
-  StereoErrors<T> errors(stereo, rays_C);
+  detail::StereoErrorFilter<T> errors(stereo, rays_C);
   for (std::size_t i = range.first; i < range.last; ++i) {
     T* image = images + i * count;
     if (!poses.is_finite(i)) {

@@ -3,8 +3,8 @@
 /// The errors of depth from stereo: deviation and quantisation of the disparity, pixels that only
 /// one of the two views shows, and dropout.
 ///
-/// Khoshelham and Elberink, "Accuracy and resolution of Kinect depth data", Sensors 12 (2012), eq.
-/// 10; Keselman et al., "Intel RealSense stereoscopic depth cameras", CVPR workshops 2017; see
+/// Khoshelham and Elberink, "Accuracy and resolution of Kinect depth data", Sensors 12
+/// (2012); Keselman et al., "Intel RealSense stereoscopic depth cameras", CVPR workshops 2017; see
 /// docs/sensors.md.
 
 #include <cmath>
@@ -62,12 +62,14 @@ inline double normal_quantile(double probability) {
   return high;
 }
 
+namespace detail {
+
 /// Applies the errors to images of distances, with buffers for one image.
 template <class T>
-class StereoErrors {
+class StereoErrorFilter {
  public:
   /// rays_C: of the pixels, see pixel_rays(); they must exist as long as this object.
-  StereoErrors(const StereoError<T>& error, const std::vector<Vec3<T>>& rays_C)
+  StereoErrorFilter(const StereoError<T>& error, const std::vector<Vec3<T>>& rays_C)
       : error_(error), rays_C_(rays_C), dropout_below_(T(0)) {
     if (error.dropout_rate > T(0)) {
       dropout_below_ = static_cast<T>(normal_quantile(static_cast<double>(error.dropout_rate)));
@@ -144,5 +146,7 @@ class StereoErrors {
   T dropout_below_;
   std::vector<T> normals_, origins_, directions_, lengths_, seen_;
 };
+
+}  // namespace detail
 
 }  // namespace propwash
