@@ -6,6 +6,7 @@
 /// most 100 m; see docs/sensors.md.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -80,9 +81,10 @@ void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C
     errors.apply(camera, pose, noise, i, max_range, cast, image);
     if (deviation > T(0)) noise.draw(i, 0, count, normals.data());
     for (std::size_t j = 0; j < count; ++j) {
-      if (image[j] > T(0)) {
-        image[j] = depth_reading(max_depth, deviation, rays_C[j], image[j], normals[j]);
-      }
+      image[j] = depth_reading(max_depth, deviation, rays_C[j], image[j], normals[j]);
+    }
+    if (stereo.baseline > T(0)) {
+      std::replace_if(image, image + count, [](T x) { return std::isnan(x); }, T(0));
     }
   }
 }

@@ -83,7 +83,7 @@ class StereoErrorFilter {
     }
   }
 
-  /// Changes the distances along the rays of a vehicle's image; those of missing pixels become 0.
+  /// Changes the distances along the rays of a vehicle's image; those of missing pixels become NaN.
   /// cast, max_range: as in measure_depth(), which uses normals 0 to n - 1 of an image of n pixels.
   /// With m = n rounded up to a multiple of 24, pixel j uses normals m + j (disparity) and 2 m + j
   /// (dropout) here.
@@ -96,7 +96,7 @@ class StereoErrorFilter {
     if (error_.dropout_rate > T(0)) {
       noise.draw(vehicle, 2 * next, count, normals_.data());
       for (std::size_t j = 0; j < count; ++j) {
-        if (normals_[j] < dropout_below_) distance[j] = T(0);
+        if (normals_[j] < dropout_below_) distance[j] = missing;
       }
     }
     const bool is_noisy = error_.disparity_deviation > T(0);
@@ -109,9 +109,9 @@ class StereoErrorFilter {
   }
 
  private:
-  static bool is_surface(T distance) {
-    return distance > T(0) && distance < std::numeric_limits<T>::infinity();
-  }
+  static constexpr T missing = std::numeric_limits<T>::quiet_NaN();
+
+  static bool is_surface(T distance) { return distance < std::numeric_limits<T>::infinity(); }
   bool has_shadow() const { return error_.shadow && error_.baseline > T(0); }
 
   /// Removes the surfaces that are hidden from the right view, or to the left of its image.
@@ -137,7 +137,8 @@ class StereoErrorFilter {
     for (std::size_t j = 0; j < count; ++j) {
       if (!is_surface(distance[j])) continue;
       const Vec3<T> point_C = rays_C_[j] * distance[j] - right_C;
-      if (seen_[j] < nearer * lengths_[j] || project(camera, point_C).u < T(0)) distance[j] = T(0);
+      if (seen_[j] < nearer * lengths_[j] || project(camera, point_C).u < T(0))
+        distance[j] = missing;
     }
   }
 
