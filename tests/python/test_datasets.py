@@ -295,6 +295,16 @@ def test_a_flight_that_is_too_short_for_its_speed_is_reported(tmp_path: Path) ->
         fly(path, 2.0, vehicle, enough - 1.0)
 
 
+def test_the_page_names_the_durations_that_suffice() -> None:
+    from propwash.datasets._flight import check_duration, full_speed_duration
+
+    page = (Path(__file__).parents[2] / "docs/datasets.md").read_text().replace("\n", " ")
+    for speed in (1.0, 2.0, 4.0):
+        path = datasets.closed_path("star", "forward", speed)
+        enough = full_speed_duration(path, check_duration(100.0, speed))
+        assert f"{np.ceil(10.0 * enough) / 10.0:g} s at {speed:g} m/s" in page
+
+
 def test_an_interrupted_set_keeps_what_is_complete_and_continues(tmp_path: Path) -> None:
     quick = datasets.Blackbird(duration=11.0, size=(32, 24), cameras=("Camera_Down_Gray",))
     first = quick.write(tmp_path / "set", "oval", "forward", 1.0)
