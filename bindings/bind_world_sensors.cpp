@@ -132,8 +132,11 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
 
 template <class T>
 py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_depth,
-                           double deviation, const Rows<T>& position, const Rows<T>& attitude,
+                           double deviation, const StereoError<double>& stereo,
+                           const Rows<T>& position, const Rows<T>& attitude,
                            const SampleNoise& noise, const MaybePool& pool) {
+  const DepthParameters<T> parameters{static_cast<T>(max_depth), static_cast<T>(deviation),
+                                      cast<T>(stereo)};
   const auto& optics = cameras.optics();
   py::array_t<T> images({position.shape(0), static_cast<py::ssize_t>(optics.height),
                          static_cast<py::ssize_t>(optics.width)});
@@ -149,8 +152,7 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
     const std::size_t piece = piece_of(scene, std::max<std::size_t>(1, count / 16));
     in_pieces(count, piece, pool, [&](PoseRange range) {
       range = {first + range.first, first + range.last};
-      measure_depth(camera_of, rays, static_cast<T>(max_depth), static_cast<T>(deviation), poses,
-                    range, noise, caster<T>(scene, range), to);
+      measure_depth(camera_of, rays, parameters, poses, range, noise, caster<T>(scene, range), to);
     });
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
@@ -219,7 +221,7 @@ void bind_ray_measures(py::module_& m) {
         "position"_a.noconvert(), "attitude"_a.noconvert(), "deviation"_a, "reach"_a, "miss_rate"_a,
         "noise"_a, "pool"_a);
   m.def("measure_depth", &measure_depth_of<T>, "scene"_a, "cameras"_a, "max_depth"_a, "deviation"_a,
-        "position"_a.noconvert(), "attitude"_a.noconvert(), "noise"_a, "pool"_a);
+        "stereo"_a, "position"_a.noconvert(), "attitude"_a.noconvert(), "noise"_a, "pool"_a);
 }
 
 }  // namespace
@@ -232,6 +234,14 @@ void bind_world_sensors(py::module_& m) {
                            vectors_of(directions)};
            }),
            "directions"_a, "max_range"_a, "variance"_a, "position"_a);
+  py::class_<StereoError<double>>(m, "StereoModel", "See propwash.StereoError.")
+      .def(py::init([](double baseline, double focal, double disparity_deviation,
+                       double disparity_step, double dropout_rate, bool shadow) {
+             return StereoError<double>{baseline,       focal,        disparity_deviation,
+                                        disparity_step, dropout_rate, shadow};
+           }),
+           "baseline"_a = 0.0, "focal"_a = 0.0, "disparity_deviation"_a = 0.0,
+           "disparity_step"_a = 0.0, "dropout_rate"_a = 0.0, "shadow"_a = true);
   py::class_<CameraRig>(m, "CameraModel", "See propwash.Camera.")
       .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&,
                     const std::array<double, 4>&>(),

@@ -213,8 +213,7 @@ def film(each: Encounter, file: str) -> None:
     def images() -> object:
         for row in each.flown[::8]:
             quad = RenderObject("quad", "quad", position=row[1:4], attitude=row[4:8])
-            stamp = round(row[0] * 1e9)
-            yield renderer.render(camera, objects=[quad], time_ns=stamp).images["side"]
+            yield renderer.render(camera, objects=[quad], time=row[0]).images["side"]
 
     print(f"film {file}: {video.write(file, images(), 30.0)} images")  # type: ignore[arg-type]
 

@@ -87,9 +87,8 @@ class InProcess:
         self, time_ns: int, position: NDArray[np.float64], attitude: NDArray[np.float64]
     ) -> None:
         """Renders immediately."""
-        self._frames.append(
-            self._renderer.render(self._cameras, position, attitude, time_ns=time_ns)
-        )
+        frame = self._renderer.render(self._cameras, position, attitude, time=time_ns * 1e-9)
+        self._frames.append(replace(frame, time_ns=time_ns))
 
     def poll(self) -> render.Frame | None:
         """The next frame."""

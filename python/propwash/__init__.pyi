@@ -78,6 +78,7 @@ from .sensors import (
     RangeFinder as RangeFinder,
     RangeReading as RangeReading,
     Sensor as Sensor,
+    StereoError as StereoError,
 )
 from .vehicle import (
     DEFAULT_DT as DEFAULT_DT,

@@ -630,6 +630,18 @@ class RangeFinderModel:
         self, directions: ArrayLike, max_range: Float, variance: Float, position: Any
     ) -> None: ...
 
+class StereoModel:
+    """See propwash.StereoError."""
+    def __init__(
+        self,
+        baseline: Float = 0.0,
+        focal: Float = 0.0,
+        disparity_deviation: Float = 0.0,
+        disparity_step: Float = 0.0,
+        dropout_rate: Float = 0.0,
+        shadow: bool = True,
+    ) -> None: ...
+
 class CameraModel:
     """See propwash.Camera."""
     def __init__(
@@ -1138,6 +1150,7 @@ def measure_depth(
     cameras: CameraModel,
     max_depth: Float,
     deviation: Float,
+    stereo: StereoModel,
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
     noise: SampleNoise,
@@ -1149,6 +1162,7 @@ def measure_depth(
     cameras: CameraModel,
     max_depth: Float,
     deviation: Float,
+    stereo: StereoModel,
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
     noise: SampleNoise,

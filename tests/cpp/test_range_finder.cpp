@@ -184,7 +184,8 @@ TEST_CASE("the depth of a wall is its distance along the axis, at every pixel", 
   std::vector<float> images(3 * rays.size());
   const auto mount = pw::cast<float>(camera);
   const auto camera_of = [&](std::size_t) -> const pw::Camera<float>& { return mount; };
-  pw::measure_depth(camera_of, rays, 30.0f, 0.0f, bodies.poses(), {0, 3}, {}, world.caster(),
+  const pw::DepthParameters<float> parameters{30.0f};
+  pw::measure_depth(camera_of, rays, parameters, bodies.poses(), {0, 3}, {}, world.caster(),
                     images.data());
   for (std::size_t j = 0; j < rays.size(); ++j) {
     REQUIRE(images[j] == Approx(4.0).epsilon(1e-5));
@@ -201,8 +202,8 @@ TEST_CASE("the depth of the ground follows its closed form in each row", "[range
   bodies.add({0.0, 0.0, 1.5}, pw::Quat<double>::identity());
   std::vector<double> image(rays.size());
   const auto camera_of = [&](std::size_t) -> const pw::Camera<double>& { return camera; };
-  pw::measure_depth(camera_of, rays, 100.0, 0.0, bodies.poses(), {0, 1}, {}, world.caster(),
-                    image.data());
+  pw::measure_depth(camera_of, rays, pw::DepthParameters<double>{}, bodies.poses(), {0, 1}, {},
+                    world.caster(), image.data());
   for (int row = 0; row < 6; ++row) {
     // a pixel at v below the horizon at 3 looks down by (v - 3)/f: depth h f / (v - 3)
     const double below = row + 0.5 - 3.0;

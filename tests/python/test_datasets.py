@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from propwash.__main__ import main
 
 pytest.importorskip("rosbags")
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.filterwarnings("ignore:duration = ")  # short flights, on purpose
 
 Array = NDArray[np.float64]
 
@@ -274,6 +276,35 @@ def test_videos_and_archives_hold_the_rendered_bytes(flight: Path) -> None:
     assert 0.5 < np.median(metres) < 12.0
 
 
+def test_a_flight_that_is_too_short_for_its_speed_is_reported(tmp_path: Path) -> None:
+    """At the duration that the warning names, the flight reaches its speed; before, it does not."""
+    from propwash.datasets._flight import fly
+
+    vehicle = vehicles.load("blackbird")
+    short = datasets.Blackbird(duration=7.0, cameras=())
+    message = r"duration = 7 s: the flight reaches 1\.01 m/s of 2 m/s; use at least (\S+) s"
+    with pytest.warns(UserWarning, match=message) as seen:
+        short.write(tmp_path, "star", "forward", 2.0)
+    named = re.search(message, str(seen[0].message))
+    assert named is not None
+    path = datasets.closed_path("star", "forward", 2.0, vehicle)
+    enough = float(named[1])
+    motion = fly(path, 2.0, vehicle, enough).motion
+    assert np.linalg.norm(motion.velocity, axis=1).max() > 0.94 * 2.0
+    with pytest.warns(UserWarning, match="the flight reaches 1"):
+        fly(path, 2.0, vehicle, enough - 1.0)
+
+
+def test_the_page_names_the_durations_that_suffice() -> None:
+    from propwash.datasets._flight import check_duration, full_speed_duration
+
+    page = (Path(__file__).parents[2] / "docs/datasets.md").read_text().replace("\n", " ")
+    for speed in (1.0, 2.0, 4.0):
+        path = datasets.closed_path("star", "forward", speed)
+        enough = full_speed_duration(path, check_duration(100.0, speed))
+        assert f"{np.ceil(10.0 * enough) / 10.0:g} s at {speed:g} m/s" in page
+
+
 def test_an_interrupted_set_keeps_what_is_complete_and_continues(tmp_path: Path) -> None:
     quick = datasets.Blackbird(duration=11.0, size=(32, 24), cameras=("Camera_Down_Gray",))
     first = quick.write(tmp_path / "set", "oval", "forward", 1.0)
@@ -373,8 +404,6 @@ def test_a_failing_encoder_is_reported(tmp_path: Path) -> None:
 def test_wrong_options_are_refused(
     tmp_path: Path, options: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import re
-
     arguments = ["dataset", "blackbird", "--out", str(tmp_path / "set"), "--duration", "12"]
     assert main([*arguments, *options.split()]) == 2
     assert re.search(message, capsys.readouterr().err)

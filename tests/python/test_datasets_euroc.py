@@ -17,6 +17,7 @@ from propwash.__main__ import main
 yaml = pytest.importorskip("yaml")
 image = pytest.importorskip("PIL.Image")
 pytest.importorskip("scipy")
+pytestmark = pytest.mark.filterwarnings("ignore:duration = ")  # short flights, on purpose
 
 Array = NDArray[np.float64]
 
@@ -113,7 +114,19 @@ def test_images_readings_and_truth_have_the_time_stamps_of_one_clock(folder: Pat
     assert (np.diff(imu) == 5_000_000).all()
     assert (np.diff(images) == 50_000_000).all()
     np.testing.assert_array_equal(imu, truth)
-    assert set(images[:-1]) <= set(imu)
+    # the last image too, for programs that integrate readings between images
+    assert set(images) <= set(imu)
+    assert images[-1] == imu[-1]
+
+
+def test_no_image_is_taken_after_the_flight(tmp_path: Path) -> None:
+    """A duration that is no multiple of a camera period."""
+    settings = datasets.Euroc(duration=8.0487, size=(16, 16))
+    folder = settings.write(tmp_path / "flight", "oval", "constant", 1.0)
+    imu, _ = numbers(folder / "mav0/imu0/data.csv")
+    _, rows = table(folder / "mav0/cam0/data.csv")
+    assert len(rows) == 160
+    assert {int(stamp) for stamp, _ in rows} <= set(imu)
 
 
 def test_the_truth_is_the_integral_of_the_imu(folder: Path) -> None:
@@ -237,10 +250,10 @@ def test_moving_items_are_shown_at_the_time_of_the_flight(tmp_path: Path) -> Non
     start = stamps[0] - 5_000_000
     for png, other in ((first, last), (last, first)):
         row = truth[np.searchsorted(stamps, int(png.stem))]
-        at = {name.stem: int(name.stem) - int(start) for name in (png, other)}
+        at = {name.stem: (int(name.stem) - int(start)) * 1e-9 for name in (png, other)}
         shown = np.asarray(image.open(png))
         right, wrong = (
-            renderer.render(camera, row[:3], row[3:7], time_ns=time).images["cam0"]
+            renderer.render(camera, row[:3], row[3:7], time=time).images["cam0"]
             for time in at.values()
         )
         assert np.mean(np.abs(shown.astype(int) - right.astype(int)) > 1) < 0.01

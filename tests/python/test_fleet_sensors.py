@@ -22,6 +22,7 @@ WORLD = Scene(
         Box(name="box", position=(3.0, 0, 0), size=(1, 1, 1)),
     ]
 )
+STEREO = pw.StereoError(dropout_rate=0.2)
 MARKERS = {"a": [5.0, 2.0, 0.0], "b": [5.0, 0.0, 0.0], "c": [4.0, -1.5, 1.0]}
 
 
@@ -38,7 +39,7 @@ def equip(fleet: pw.Fleet) -> list[pw.FleetSensor[Any]]:
         fleet.attach(pw.Barometer(), 333.3, latency=0.001),
         fleet.attach(pw.Magnetometer(bias=1e-6), 75.0),
         fleet.attach(pw.CollisionSensor(WORLD), 100.0),
-        fleet.attach(pw.DepthCamera(WORLD, pw.Camera(4, 3), deviation=0.01), 11.0),
+        fleet.attach(pw.DepthCamera(WORLD, pw.Camera(4, 3), deviation=0.01, stereo=STEREO), 11.0),
     ]
 
 

@@ -28,7 +28,7 @@ SCENE = Scene(
 @pytest.mark.parametrize("time", [0.0, 0.7, 1.9])
 def test_images_show_moving_items_where_sensors_measure_them(time: float) -> None:
     frame = render.Offscreen(SCENE, antialias=1, **SIZE).render(
-        ["depth", "instance"], POSITION, time_ns=round(time * 1e9)
+        ["depth", "instance"], POSITION, time=time
     )
     depth = render.depth_in_metres(frame.images["depth"])
     camera = pw.Camera(48, 36, 70.0)
@@ -39,14 +39,30 @@ def test_images_show_moving_items_where_sensors_measure_them(time: float) -> Non
     assert not (set(frame.landmarks.ids) - {f"G_{i}" for i in range(1, 5)})
 
 
+def test_no_light_shines_through_a_person() -> None:
+    """Between the legs and under the arms there are no gaps, which were specks in shadows."""
+    scene = Scene(person())
+    for low, high, half in ((0.1, 0.85, 0.17), (1.0, 1.38, 0.28)):  # m: heights, half width
+        y, z = np.meshgrid(np.linspace(-half, half, 141), np.linspace(low, high, 101))
+        start = np.stack([np.full_like(y, -2.0), y, z], axis=-1)
+        assert np.isfinite(scene.raycast(start, [1.0, 0.0, 0.0]).distance).all()
+
+
 def test_flow_is_the_motion_of_the_item() -> None:
     ball = Sphere(name="ball", radius=0.5, motion=Waypoints([0, 1], [[5, 0, 0], [5, 1, 0]]))
     offscreen = render.Offscreen(Scene([ball]), antialias=1, **SIZE)
-    offscreen.render("flow", time_ns=0)
-    frame = offscreen.render("flow", time_ns=100_000_000)
+    offscreen.render("flow", time=0.0)
+    frame = offscreen.render("flow", time=0.1)
+    assert frame.time_ns == 100_000_000
     flow = render.flow_in_pixels(frame.images["flow"])
     focal = 18.0 / np.tan(np.radians(35.0))
     assert flow[18, 23].tolist() == pytest.approx([-0.1 * focal / 4.5, 0.0], abs=0.15)
+
+
+@pytest.mark.parametrize("time", [-1e-3, np.nan, 1e12])
+def test_times_other_than_seconds_are_refused(time: Any) -> None:
+    with pytest.raises(ValueError, match=r"time: expected 0 to 9\.2e9 s, got"):
+        render.Offscreen(SCENE, **SIZE).render("depth", POSITION, time=time)
 
 
 def test_the_wire_carries_moving_items_with_their_poses() -> None:
@@ -68,7 +84,7 @@ def test_the_wire_carries_moving_items_with_their_poses() -> None:
             moved = render.moving_objects(SCENE.at(time))
             poses = {each.name: (each.position, each.attitude) for each in moved}
             frame = client.request_vehicle(stamp, POSITION, LEVEL, poses)
-            expected = own.render(cameras, POSITION, time_ns=stamp)
+            expected = own.render(cameras, POSITION, time=time)
             for name in ("front", "far"):
                 differs = frame.images[name] != expected.images[name]
                 assert np.mean(differs) < 0.002  # poses are rounded in messages

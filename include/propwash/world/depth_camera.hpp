@@ -6,6 +6,7 @@
 /// most 100 m; see docs/sensors.md.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -13,8 +14,17 @@
 #include "propwash/random/sample_noise.hpp"
 #include "propwash/world/camera.hpp"
 #include "propwash/world/poses.hpp"
+#include "propwash/world/stereo_error.hpp"
 
 namespace propwash {
+
+/// Parameters of a depth camera.
+template <class P>
+struct DepthParameters {
+  P max_depth{constant<P>(100)};  ///< m, the reading where nothing is nearer
+  P deviation{constant<P>(0)};    ///< m, of white noise
+  StereoError<P> stereo{};        ///< the errors of depth from stereo
+};
 
 /// Unit vectors through the centres of all pixels, row by row from the top, camera frame.
 template <class T>
@@ -39,23 +49,27 @@ PROPWASH_FN T depth_reading(const T& max_depth, const T& deviation, const Vec3<T
 
 /// Writes the images of bodies in `range`, (n, height, width), with buffers for one image.
 /// `rays_C`: pixel_rays(), the same for all cameras; camera_of(i): the camera of body i, for its
-/// mounting; cast: as for measure_ranges(). The readings of a diverged body are NaN.
+/// mounting; cast: as for measure_ranges(). The readings of a diverged body are NaN, those of
+/// pixels that stereo does not measure 0.
 template <class T, class CameraOf, class Cast>
-void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C, T max_depth,
-                   T deviation, const Poses<T>& poses, PoseRange range, const SampleNoise& noise,
-                   const Cast& cast, T* images) {
+void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C,
+                   const DepthParameters<T>& parameters, const Poses<T>& poses, PoseRange range,
+                   const SampleNoise& noise, const Cast& cast, T* images) {
+  const auto& [max_depth, deviation, stereo] = parameters;
   const std::size_t count = rays_C.size();
   T min_cosine(1);
   for (const auto& ray : rays_C) min_cosine = std::min(min_cosine, ray.x);
   const T max_range = max_depth / min_cosine;
   std::vector<T> origins(3 * count), directions(3 * count), normals(count, T(0));
+  detail::StereoErrorFilter<T> errors(stereo, rays_C);
   for (std::size_t i = range.first; i < range.last; ++i) {
     T* image = images + i * count;
     if (!poses.is_finite(i)) {
       std::fill_n(image, count, std::numeric_limits<T>::quiet_NaN());
       continue;
     }
-    const auto pose = camera_pose(camera_of(i), poses.position_of(i), poses.attitude_of(i));
+    const auto& camera = camera_of(i);
+    const auto pose = camera_pose(camera, poses.position_of(i), poses.attitude_of(i));
     const Mat3<T> r_WC = to_matrix(pose.q_WC);
     for (std::size_t j = 0; j < count; ++j) {
       const Vec3<T> ray_W = r_WC * rays_C[j];
@@ -64,9 +78,13 @@ void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C
       origins[3 * j + 2] = pose.position_W.z, directions[3 * j + 2] = ray_W.z;
     }
     cast(count, origins.data(), directions.data(), max_range, image);
+    errors.apply(camera, pose, noise, i, max_range, cast, image);
     if (deviation > T(0)) noise.draw(i, 0, count, normals.data());
     for (std::size_t j = 0; j < count; ++j) {
       image[j] = depth_reading(max_depth, deviation, rays_C[j], image[j], normals[j]);
+    }
+    if (stereo.baseline > T(0)) {
+      std::replace_if(image, image + count, [](T x) { return std::isnan(x); }, T(0));
     }
   }
 }

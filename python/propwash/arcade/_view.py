@@ -81,7 +81,7 @@ class View:
             RenderCamera("front"),
             *self.camera,
             objects=bodies,
-            time_ns=max(0, round(1e9 * snapshot.time)),
+            time=max(0.0, snapshot.time),
         )
         return frame.images["front"]
 

@@ -28,6 +28,10 @@ Array = NDArray[np.float64]
 
 CAMERA_RATE, IMU_RATE = 20, 200
 """Hz."""
+_IMU_CENTRE = (STEP_RATE // IMU_RATE - 1) // 2
+"""Steps from the first of a reading to its middle one. Readings begin so many steps late, and the
+flight ends so many later, so that their times are multiples of the period, the last one included.
+"""
 _NAMES = ("cam0", "cam1")
 _OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 """Axes right, down, forward of an image, in forward, left, up."""
@@ -107,7 +111,7 @@ class Euroc:
             raise ValueError(f"{folder}: expected a new folder, it exists; choose another name")
         vehicle = vehicles.load(self.vehicle)
         path = catalogue.closed_path(trajectory, yaw, speed, vehicle)
-        recording = fly(path, speed, vehicle, self.duration, self.seed)
+        recording = fly(path, speed, vehicle, self.duration, self.seed, _IMU_CENTRE)
         with whole_folder(folder) as part:
             self._write_sensors(part / "mav0", recording)
             self._write_calibration(part, vehicle)
@@ -129,9 +133,7 @@ class Euroc:
 
     def _write_sensors(self, folder: Path, recording: Recording) -> None:
         motion, imu = recording.motion, recording.vehicle.imu
-        steps = STEP_RATE // IMU_RATE
-        # so many rows that the mean time of a reading is a multiple of the period
-        time, gyroscope, accelerometer = recording.imu(IMU_RATE, first=(steps - 1) // 2)
+        time, gyroscope, accelerometer = recording.imu(IMU_RATE, first=_IMU_CENTRE)
         _table(folder / "imu0", _IMU_COLUMNS, time, gyroscope, accelerometer)
         values: dict[str, object] = {
             "sensor_type": "imu",
@@ -200,6 +202,7 @@ class Euroc:
     def _write_images(self, folder: Path, recording: Recording, progress: Progress | None) -> None:
         pillow = _video.pillow()
         rows = recording.rows(CAMERA_RATE)
+        rows = rows[rows < len(recording.motion) - _IMU_CENTRE]
         stamps = _stamps(recording.motion.time[rows])
         for camera in self._cameras:
             (folder / camera.name / "data").mkdir(parents=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +27,10 @@ MAX_DURATION = 3600.0
 """s; a recording takes 0.5 MB for each second."""
 _RAMP_ACCELERATION = 2.0
 """m/s^2, mean, of the start and the stop."""
+_FULL_SPEED = 0.95
+"""Fraction of the maximum speed that a flight should reach."""
+_SAMPLES = 4000
+"""Samples of a lap for its fastest point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +86,44 @@ def check_duration(duration: float, speed: float) -> float:
     return ramp
 
 
+def full_speed_duration(path: Path, ramp: float) -> float:
+    """The shortest duration [s] of a flight with 95 % of the maximum speed between start and stop.
+
+    path: one lap. ramp: s, of the start and of the stop. The start ends half a ramp along the lap,
+    and the stop begins when the next fast part of the lap is reached.
+    """
+    time = np.linspace(0.0, path.duration, _SAMPLES)
+    speed = np.linalg.norm(path.sample(time).velocity, axis=1)
+    fast = time[speed >= _FULL_SPEED * speed.max()]
+    return REST + 2.0 * ramp + float(((fast - 0.5 * ramp) % path.duration).min())
+
+
 def fly(
-    path: Path, speed: float, vehicle: VehicleParameters, duration: float, seed: int = 0
+    path: Path,
+    speed: float,
+    vehicle: VehicleParameters,
+    duration: float,
+    seed: int = 0,
+    extra_steps: int = 0,
 ) -> Recording:
     """Flies a closed path with the incremental (INDI) tracking controller and process noise.
 
     speed: m/s, maximum of the path. duration: s, total: 3 s of hover at the start, then the path
-    again and again, with a smooth start and stop. Raises ValueError for a duration without time
-    for these, and if the vehicle does not follow the path.
+    again and again, with a smooth start and stop. extra_steps: steps of hover after it. Warns if
+    the duration is too short for the speed. Raises ValueError for a duration without time for
+    start and stop, and if the vehicle does not follow the path.
     """
     ramp = check_duration(duration, speed)
-    time = np.arange(1, round(duration * STEP_RATE) + 1) / STEP_RATE
+    time = np.arange(1, round(duration * STEP_RATE) + extra_steps + 1) / STEP_RATE
     course = Repeated(path, duration - REST, ramp)
     reference = course.sample(time - REST)
+    fastest = float(np.linalg.norm(reference.velocity, axis=1).max())
+    if fastest < _FULL_SPEED * speed:
+        warnings.warn(
+            f"duration = {duration:g} s: the flight reaches {fastest:.2f} m/s of {speed:g} m/s; "
+            f"use at least {math.ceil(10.0 * full_speed_duration(path, ramp)) / 10.0:g} s",
+            stacklevel=3,
+        )
     uav = Multicopter(vehicle, seed=seed)
     first = reference[0]
     yaw = float(first.yaw)

@@ -53,16 +53,16 @@ class Views:
 
     def take(self, names: list[str], motion: Trajectory, row: int) -> Mapping[str, NDArray[Any]]:
         """Images of some cameras, by name, at a row of a flight and at its time."""
-        time_ns = round(float(motion.time[row]) * 1e9)
+        time = float(motion.time[row])
         pose = motion.position[row], motion.attitude[row]
         if self._client is not None:
-            return self._client.request_vehicle(time_ns, *pose, render=names).images
+            return self._client.request_vehicle(round(time * 1e9), *pose, render=names).images
         return self._renderer.render(
             [self._cameras[name] for name in names],
             *pose,
             velocity=motion.velocity[row],
             body_rates=motion.body_rates[row],
-            time_ns=time_ns,
+            time=time,
         ).images
 
     def labels(self) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
+from propwash.fleet.sensor import NoiseKey
 from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import MARKINGS, Task
@@ -17,13 +18,18 @@ from propwash.world import Scene
 Array = NDArray[Any]
 Flags = NDArray[np.bool_]
 
+_SEED = 0x6465707468
+"""Separates the noise of the images from that of sensors of the same fleet."""
+
 
 class DepthObservation(Observation):
     """Depth images (n, height, width, 1) from a camera in the vehicle, along body x.
 
-    A pixel is the depth along the optical axis as a fraction of `depth_range`, 1 beyond it. The
-    images show the task's scenery without markings. An image is computed only if the vehicle has
-    moved since the last one, so that resets of some environments do not repeat the others.
+    A pixel is the depth along the optical axis as a fraction of `depth_range`, 1 beyond it; with
+    the errors of a stereo camera, 0 without a reading. Their noise depends on the seed and the
+    numbers of the environment and of the step. The images show the task's scenery without markings.
+    An image is computed only if the vehicle has moved since the last one, so that resets of some
+    environments do not repeat the others.
     """
 
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -33,6 +39,7 @@ class DepthObservation(Observation):
         width, height = chosen.depth_size
         self._camera = Camera(width, height, chosen.depth_fov)
         self._range = float(chosen.depth_range)
+        self._stereo = chosen.stereo_error
         self._images = np.zeros((state.size, height, width, 1), dtype=chosen.depth_dtype)
         self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
         """Poses of the images; NaN for none."""
@@ -52,11 +59,12 @@ class DepthObservation(Observation):
         pixels = self._images[..., 0]
         for scene, rows in self._groups:
             chosen = rows[moved[rows]]
-            if len(chosen) == state.size:
-                pixels[:] = self._measured(scene, state, state.position, state.attitude)
-            elif len(chosen):
-                parts = state.position[chosen], state.attitude[chosen]
-                pixels[chosen] = self._measured(scene, state, *parts)
+            for part in _runs(chosen) if self._stereo is not None else [chosen]:
+                if len(part) == state.size:
+                    pixels[:] = self._measured(scene, state, state.position, state.attitude)
+                elif len(part):
+                    poses_of_part = state.position[part], state.attitude[part]
+                    pixels[part] = self._measured(scene, state, *poses_of_part, int(part[0]))
         images = state.buffer(self._images.shape, self._images.dtype, "depth")
         np.copyto(images, self._images)
         return images
@@ -65,15 +73,21 @@ class DepthObservation(Observation):
         """Discards images and scenes: the task has other attributes now."""
         self._poses[:] = np.nan
 
-    def _measured(self, scene: Scene, state: State, position: Array, attitude: Array) -> Array:
+    def _measured(
+        self, scene: Scene, state: State, position: Array, attitude: Array, first: int = 0
+    ) -> Array:
+        """Images (k, height, width) of environments with the numbers from `first` on."""
+        core = state.fleet._core
+        key = NoiseKey(_core.sensor_key(core.seed, _SEED), core.first_id + first)
         depth: Array = _core.measure_depth(
             scene.core,
             self._camera.core,
             self._range,
             0.0,
+            _core.StereoModel() if self._stereo is None else self._stereo.core,
             position,
             attitude,
-            _core.SampleNoise(0, 0, 0, 0),
+            key.white(core.steps),
             state.fleet._pool,
         )
         is_integer = self._images.dtype == np.uint8
@@ -112,3 +126,8 @@ class DepthObservation(Observation):
             return found
         items = [item for item in scenery.items if item.category not in MARKINGS]
         return scenery, scenery if len(items) == len(scenery.items) else Scene(items)
+
+
+def _runs(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Splits increasing numbers into consecutive ones."""
+    return np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)

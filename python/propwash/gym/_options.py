@@ -13,6 +13,7 @@ from propwash import _checks as checks
 from propwash._checks import nearest
 from propwash._core import ThreadPool
 from propwash.fleet import FleetIntegrator
+from propwash.sensors import StereoError
 from propwash.vehicle.multicopter import DEFAULT_DT
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -56,6 +57,7 @@ class Options(TypedDict, total=False):
     depth_fov: float
     depth_range: float
     depth_dtype: DepthDtype
+    depth_error: Mapping[str, float]
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
@@ -103,6 +105,9 @@ class Settings:
     """m, the depth of the largest value of an image."""
     depth_dtype: DepthDtype = "float32"
     """float32 from 0 to 1, or uint8 from 0 to 255."""
+    depth_error: Mapping[str, float] = field(default_factory=dict)
+    """Fields of `StereoError` that differ from its defaults: images have the errors of a stereo
+    camera, and 0 where it has no reading; {} for no errors."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
@@ -193,7 +198,7 @@ class Settings:
             raise ValueError(
                 f"max_speed: expected a number in (0, 1e6] m/s, got {self.max_speed!r:.100}"
             )
-        for name in ("randomize", "imu_bias"):
+        for name in ("randomize", "imu_bias", "depth_error"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(
                     f"{name}: expected a mapping from names, got {getattr(self, name)!r:.100}"
@@ -204,6 +209,7 @@ class Settings:
                 raise ValueError(f"imu_bias[{key!r}]: expected a number >= 0, got {value!r:.100}")
         self.wind_range  # noqa: B018
         self.delay_range  # noqa: B018
+        self.stereo_error  # noqa: B018
 
     @property
     def observations(self) -> tuple[str, ...]:
@@ -223,6 +229,12 @@ class Settings:
                 "without it; leave it out"
             )
         return groups
+
+    @property
+    def stereo_error(self) -> StereoError | None:
+        """The errors of depth images; None for none."""
+        check_names("depth_error", self.depth_error, [each.name for each in fields(StereoError)])
+        return StereoError(**cast(Any, self.depth_error)) if self.depth_error else None
 
     @property
     def wind_range(self) -> tuple[float, float]:
@@ -323,9 +335,10 @@ def has_effect(name: str, chosen: Settings) -> bool:
     return not set(found).isdisjoint(values)
 
 
+_DEPTH = ("size", "fov", "range", "dtype", "error")
 _NEEDED = {
     "history": ("observation", ("sensors",)),
-    **{f"depth_{name}": ("observation", ("depth",)) for name in ("size", "fov", "range", "dtype")},
+    **{f"depth_{name}": ("observation", ("depth",)) for name in _DEPTH},
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", ("velocity",)),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),

@@ -10,14 +10,14 @@ frame.images["front"]  # (480, 640, 3) uint8, top row first
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash._checks import whole_number
+from propwash._checks import number, whole_number
 from propwash.render import _pose
 from propwash.render._blur import STILL, sweep_of
 from propwash.render._reference import Body, Reference, Request, View, checked_fov
@@ -79,7 +79,7 @@ class Offscreen:
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         body_rates: ArrayLike = (0.0, 0.0, 0.0),
         objects: Iterable[RenderObject] = (),
-        time_ns: int = 0,
+        time: float = 0.0,
     ) -> Frame:
         """Renders an image from each camera of a vehicle.
 
@@ -95,18 +95,18 @@ class Offscreen:
                 motion blur.
             body_rates: (3,) rad/s, body frame.
             objects: bodies in the scene, for this image only.
-            time_ns: ns, the time stamp of the frame, and the time of the scene's moving items.
+            time: s, of the scene's moving items; `time_ns` of the frame is it in whole nanoseconds.
 
         Raises ValueError for invalid arguments.
         """
-        started = time.perf_counter()
+        started = perf_counter()
         several = isinstance(cameras, Iterable) and not isinstance(cameras, str)
         chosen: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
         mounted = listed("cameras", RenderCamera, [_camera(each) for each in chosen])
         bodies = listed("objects", RenderObject, objects)
-        stamp = _pose.time_stamp(time_ns)
+        moment = number("time", time, "0 to 9.2e9 s", lambda x: 0.0 <= x <= 9.2e9)
         if self.scene.moving:
-            at_time = self.scene.at(stamp * 1e-9) if self.scene.has_motion else self.scene
+            at_time = self.scene.at(moment) if self.scene.has_motion else self.scene
             bodies += moving_objects(at_time)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
@@ -129,12 +129,12 @@ class Offscreen:
             image.flags.writeable = False
         u, v, depth = np.array([each[1:] for each in shot.landmarks]).reshape(-1, 3).T
         return Frame(
-            stamp,
+            round(moment * 1e9),
             {each.name: shot.images[each.name] for each in mounted},
             Landmarks(tuple(each[0] for each in shot.landmarks), u, v, depth),
             shot.range_m,
             shot.collision,
-            time.perf_counter() - started,
+            perf_counter() - started,
         )
 
     def forget(self) -> None:

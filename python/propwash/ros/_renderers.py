@@ -147,14 +147,15 @@ class InProcess:
         velocity, rates = self._motion(job)
         self._last = job
         bodies = [_body(name, pose) for name, pose in job.objects.items()]
-        return self._offscreen.render(
+        frame = self._offscreen.render(
             mounted,
             *vehicle,
             velocity=velocity,
             body_rates=rates,
             objects=bodies,
-            time_ns=job.stamp,
+            time=job.stamp * 1e-9,
         )
+        return replace(frame, time_ns=job.stamp)  # seconds since 1970 are not exact to 1 ns
 
     def _motion(self, job: Job) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Velocity [m/s] and rates [rad/s] of the first camera since the last image."""

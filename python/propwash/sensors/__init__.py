@@ -28,6 +28,7 @@ from propwash.sensors._scene_sensors import (
     RangeFinder,
     RangeReading,
 )
+from propwash.sensors._stereo_error import StereoError
 
 __all__ = [
     "STEREO_BASELINE",
@@ -48,6 +49,7 @@ __all__ = [
     "RangeFinder",
     "RangeReading",
     "Sensor",
+    "StereoError",
     "isa_altitude",
     "isa_pressure",
 ]

@@ -13,6 +13,7 @@ from propwash import _checks, _core
 from propwash._checks import checked_parameters
 from propwash.fleet.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
+from propwash.sensors._stereo_error import StereoError
 from propwash.world import Markers, Scene
 
 Numbers = NDArray[Any]
@@ -267,16 +268,17 @@ class DepthReading:
 
     depth: Numbers
     """(…, height, width) m along the optical axis, first row at the top; max_depth where
-    nothing is nearer."""
+    nothing is nearer, 0 where stereo gives no reading."""
 
 
 class DepthCamera(_CameraSensor[DepthReading]):
-    """Small depth images, like those of a time-of-flight camera.
+    """Small depth images, like those of a time-of-flight or a stereo camera.
 
     scene: what is seen. camera: width, height, field of view and mounting; 64 x 48 by default. Its
         mounting may be replaced in flight, its image size may not.
     max_depth: m, the reading where nothing is nearer. deviation: m, of white noise.
     seed: of the noise.
+    stereo: the errors of depth from stereo, for a camera without distortion; None: no such errors.
 
     One ray is cast through the centre of each pixel. Memory is used for the images and the rays of
     one image. Raises ParameterError for invalid arguments.
@@ -292,10 +294,15 @@ class DepthCamera(_CameraSensor[DepthReading]):
         max_depth: float = 100.0,
         deviation: float = 0.0,
         seed: int = 0,
+        stereo: StereoError | None = None,
     ) -> None:
         super().__init__(seed)
         self._scene = _scene(scene)
         self._camera = Camera(64, 48) if camera is None else _camera(camera)
+        if not isinstance(stereo, StereoError | None):
+            raise TypeError(f"stereo: expected a StereoError or None, got {stereo!r:.100}")
+        self._stereo = stereo
+        self._check_lens(self._camera)
         self._max_depth = _checks.positive("max_depth", max_depth, "m")
         self._deviation = _checks.not_negative("deviation", deviation, "m")
 
@@ -306,7 +313,15 @@ class DepthCamera(_CameraSensor[DepthReading]):
                 f"camera: expected an image of {present.width} x {present.height} pixels as "
                 f"before, got {new.width} x {new.height}; create another DepthCamera"
             )
+        self._check_lens(new)
         return new
+
+    def _check_lens(self, camera: Camera) -> None:
+        if self._stereo is not None and any(camera.distortion):
+            raise ValueError(
+                "camera: expected no distortion with stereo, whose images are rectified, got "
+                f"{camera.distortion}"
+            )
 
     def measure(
         self, position: ArrayLike, attitude: ArrayLike, time: float | None = None
@@ -325,6 +340,7 @@ class DepthCamera(_CameraSensor[DepthReading]):
                 self._camera.core,
                 self._max_depth,
                 self._deviation,
+                _core.StereoModel() if self._stereo is None else self._stereo.core,
                 motion.position,
                 motion.attitude,
                 sampling.noise,

@@ -161,8 +161,9 @@ def person(
         Capsule(**common("trunk", shirt, 0.0, 1.17), radius=0.17 * k, length=0.36 * k),
     ]
     for side, y in (("left", 1.0), ("right", -1.0)):
-        leg, arm = common(f"{side} leg", trousers, 0.09 * y, 0.42), 0.23 * y
-        parts.append(Capsule(**leg, radius=0.085 * k, length=0.67 * k))
+        # legs and arms overlap each other and the trunk: light would shine through gaps
+        leg, arm = common(f"{side} leg", trousers, 0.085 * y, 0.47), 0.225 * y
+        parts.append(Capsule(**leg, radius=0.09 * k, length=0.76 * k))
         sleeve = common(f"{side} arm", shirt, arm, 1.16)
-        parts.append(Capsule(**sleeve, radius=0.055 * k, length=0.51 * k))
+        parts.append(Capsule(**sleeve, radius=0.06 * k, length=0.50 * k))
     return tuple(parts)
