@@ -1,7 +1,6 @@
 // Controllers that assume another vehicle than the one that they control: rate controllers, outer
-// loops, fleets, linear models, derivatives, snapshots.
+// loops, fleets, linear models, snapshots.
 #include <cmath>
-#include <propwash/fleet/gradient.hpp>
 #include <propwash/vehicle/linearize.hpp>
 #include <string>
 

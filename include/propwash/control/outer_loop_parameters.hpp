@@ -231,10 +231,7 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
   law.filter = cast<P>(discretise(p.filter, interval, Discretisation::exact));
   const double b = p.disturbance_bandwidth;
   law.has_observer = b > 0.0;
-  if (law.has_observer) {
-    law.observer = cast<P>(
-        discretise(LowPassParameters<double>{b * b, 2.0 * b}, interval, Discretisation::exact));
-  }
+  law.observer = cast<P>(discretise({b * b, 2.0 * b}, interval, Discretisation::exact));
   law.thrust_min = P(p.thrust_min);
   law.thrust_max = P(p.thrust_max);
   law.tilt_tangent = P(std::tan(p.tilt_limit));

@@ -60,9 +60,9 @@ class Fleet {
   /// The same for commands to the outer loops. A loop runs in each step whose number is a multiple
   /// of outer_loops().interval, and in the first step after a change of loop; its output is held in
   /// between. It uses the `estimate`, by default the true state, held during the call, except for
-  /// the body rates, which are the rate controller's filtered ones. It assumes the parameters of
-  /// control_vehicle(); without options().control_vehicle each vehicle's own weight. The first such
-  /// command allocates.
+  /// the body rates, which are the rate controller's filtered ones. It assumes control_vehicle(),
+  /// but each vehicle's own weight unless options().control_vehicle is set. The first such command
+  /// allocates.
   void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {},
             const FleetMotionEstimate<T>& estimate = {});
   void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
