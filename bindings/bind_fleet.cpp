@@ -22,7 +22,7 @@ FleetOptions options_from(const py::dict& from) {
     options.turbulence_heading = number("heading");
   }
   read("max_action_delay", options.max_action_delay);
-  read("nominal_controller", options.nominal_controller);
+  options.control_vehicle = optional_vehicle(from["control_vehicle"]);
   return options;
 }
 

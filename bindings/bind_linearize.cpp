@@ -56,8 +56,9 @@ void put(const Eigen::MatrixXd& from, Array& to, py::ssize_t i) {
 /// A (n, k, k), B (n, k, m), C (n, p, k), D (n, p, m) and the drift (n, k).
 py::tuple linearized(const py::object& parameters, const py::dict& individual_from,
                      const py::dict& points_from, bool discrete, const std::string& integrator,
-                     double dt, bool rate_thrust) {
-  const LinearizeOptions options{discrete, integrator_named(integrator), dt};
+                     double dt, bool rate_thrust, const py::object& control_vehicle) {
+  const LinearizeOptions options{discrete, integrator_named(integrator), dt,
+                                 optional_vehicle(control_vehicle)};
   const VehicleParameters shared = vehicle_parameters(parameters);
   const Arrays individual = arrays_from(individual_from);
   const Points points(points_from);
@@ -90,7 +91,7 @@ py::tuple linearized(const py::object& parameters, const py::dict& individual_fr
 
 void bind_linearize(py::module_& m) {
   m.def("linearize", &linearized, "parameters"_a, "individual"_a, "points"_a, "discrete"_a,
-        "integrator"_a, "dt"_a, "rate_thrust"_a);
+        "integrator"_a, "dt"_a, "rate_thrust"_a, "control_vehicle"_a);
 }
 
 }  // namespace propwash::bindings

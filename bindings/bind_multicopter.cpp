@@ -65,9 +65,10 @@ std::string kind_of(const Vehicle& vehicle) {
 class PyMulticopter {
  public:
   PyMulticopter(const py::object& parameters, const std::string& integrator, std::uint64_t seed,
-                std::uint32_t id, bool noise)
+                std::uint32_t id, bool noise, const py::object& control_vehicle)
       : vehicle_(make(vehicle_parameters(parameters),
-                      MulticopterOptions{integrator_named(integrator), seed, id, noise})) {}
+                      MulticopterOptions{integrator_named(integrator), seed, id, noise,
+                                         optional_vehicle(control_vehicle)})) {}
 
   template <class F>
   decltype(auto) visit(F&& f) const {
@@ -240,7 +241,7 @@ class PyMulticopter {
     visit([&](auto& vehicle) {
       switch (command.kind()) {
         case CommandKind::rate_thrust:
-          if (vehicle.allocation().rank < 4) validate_allocation(vehicle.parameters());
+          if (vehicle.allocation().rank < 4) validate_allocation(vehicle.control_vehicle());
           return f(
               vehicle, [&](py::ssize_t row) { return command.rate_thrust(row); }, command.rows());
         case CommandKind::rotor_speeds:
@@ -276,8 +277,9 @@ void bind_multicopter(py::module_& m) {
   const auto getter = [](auto get) { return [get](const Self& s) { return s.visit(get); }; };
   m.attr("max_effectiveness") = max_effectiveness;
   py::class_<Self>(m, "Multicopter", "See propwash.Multicopter.")
-      .def(py::init<const py::object&, const std::string&, std::uint64_t, std::uint32_t, bool>(),
-           "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a)
+      .def(py::init<const py::object&, const std::string&, std::uint64_t, std::uint32_t, bool,
+                    const py::object&>(),
+           "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a, "control_vehicle"_a)
       .def("step", &Self::step, "command"_a, "dt"_a = py::float_(1.0 / 960.0), py::kw_only(),
            "substeps"_a = py::int_(1), "state"_a = py::none(),
            "Advances by `substeps` steps of dt [s] under a held command. dt may differ between "

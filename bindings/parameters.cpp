@@ -141,6 +141,11 @@ VehicleParameters vehicle_parameters(py::handle object) {
   return to;
 }
 
+std::optional<VehicleParameters> optional_vehicle(py::handle object) {
+  if (object.is_none()) return {};
+  return vehicle_parameters(object);
+}
+
 CarParameters car_parameters(py::handle object) {
   const auto from = py::reinterpret_borrow<py::object>(object);
   CarParameters to;

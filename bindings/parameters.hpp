@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
 #include <string>
 
 #include "propwash/control/outer_loop_parameters.hpp"
@@ -15,6 +16,8 @@ namespace propwash::bindings {
 /// From a resolved propwash.vehicle.parameters.VehicleParameters. Raises ValueError for a field of
 /// the wrong type or shape; validate() checks the range of values.
 VehicleParameters vehicle_parameters(pybind11::handle object);
+/// The same; nothing for None.
+std::optional<VehicleParameters> optional_vehicle(pybind11::handle object);
 CarParameters car_parameters(pybind11::handle object);
 ImuParameters<double> imu_parameters(pybind11::handle object);
 

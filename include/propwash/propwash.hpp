@@ -8,6 +8,7 @@
 #include "propwash/control/attitude_control.hpp"
 #include "propwash/control/backstepping_control.hpp"
 #include "propwash/control/desaturate.hpp"
+#include "propwash/control/disturbance_observer.hpp"
 #include "propwash/control/flatness.hpp"
 #include "propwash/control/low_pass.hpp"
 #include "propwash/control/make_allocation.hpp"

@@ -220,7 +220,13 @@ class RateController:
 class Multicopter:
     """See propwash.Multicopter."""
     def __init__(
-        self, parameters: Any, integrator: str, seed: Int, id: Int, noise: bool
+        self,
+        parameters: Any,
+        integrator: str,
+        seed: Int,
+        id: Int,
+        noise: bool,
+        control_vehicle: Any,
     ) -> None: ...
     def _derivative(self) -> tuple: ...
     def _derivative_of(self, fields: tuple, command: Any) -> tuple: ...
@@ -1098,6 +1104,7 @@ def linearize(
     integrator: str,
     dt: Float,
     rate_thrust: bool,
+    control_vehicle: Any,
 ) -> tuple: ...
 def luma(image: ArrayLike) -> NDArray[np.uint8]: ...
 @overload

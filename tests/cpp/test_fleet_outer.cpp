@@ -20,6 +20,27 @@ constexpr OuterLoop every_loop[] = {OuterLoop::attitude,     OuterLoop::velocity
                                     OuterLoop::position,     OuterLoop::geometric,
                                     OuterLoop::backstepping, OuterLoop::incremental};
 
+/// A loop and the bandwidth [1/s] of its disturbance observer.
+struct Case {
+  OuterLoop loop;
+  double bandwidth = 0.0;
+};
+constexpr Case every_case[] = {{OuterLoop::attitude},        {OuterLoop::velocity},
+                               {OuterLoop::position},        {OuterLoop::geometric},
+                               {OuterLoop::backstepping},    {OuterLoop::incremental},
+                               {OuterLoop::geometric, 20.0}, {OuterLoop::backstepping, 20.0}};
+
+/// Sets the bandwidth of the observers.
+template <class... Controlled>
+void observe(double bandwidth, Controlled&... all) {
+  const auto set = [&](auto& one) {
+    auto loops = one.outer_loops();
+    loops.disturbance_bandwidth = bandwidth;
+    one.set_outer_loops(loops);
+  };
+  (set(all), ...);
+}
+
 /// A command of any loop for each vehicle id and time [s].
 template <class T>
 struct OuterRows {
@@ -135,7 +156,7 @@ TEST_CASE("A vehicle's outer loops in a fleet equal a single vehicle's, with ful
   const auto vehicles = {pw::vehicles::flightgoggles(), pw::vehicles::hexacopter(),
                          pw::vehicles::crazyflie()};
   for (const auto& vehicle : vehicles) {
-    for (const auto loop : every_loop) {
+    for (const auto [loop, bandwidth] : every_case) {
       const std::size_t n = 3;
       auto fleet = make_fleet<double>(vehicle, n, seeded(5));
       auto floats = make_fleet<float>(vehicle, n, seeded(5));
@@ -143,6 +164,8 @@ TEST_CASE("A vehicle's outer loops in a fleet equal a single vehicle's, with ful
       for (std::uint32_t i = 0; i < n; ++i) {
         singles.emplace_back(vehicle, pw::MulticopterOptions{pw::Integrator::rk4, 5, i, true});
       }
+      observe(bandwidth, fleet, floats);
+      for (auto& single : singles) observe(bandwidth, single);
       for (int call = 0; call < 24; ++call) {
         const OuterRows<double> rows(0.02 * call, n, vehicle);
         rows.step(fleet, loop, 10);
@@ -155,7 +178,7 @@ TEST_CASE("A vehicle's outer loops in a fleet equal a single vehicle's, with ful
       const auto rates = rows(fleet, FleetField::body_rates);
       const auto of_floats = rows(floats, FleetField::position);
       for (std::size_t i = 0; i < n; ++i) {
-        INFO(vehicle.name << ", loop " << static_cast<int>(loop));
+        INFO(vehicle.name << ", loop " << static_cast<int>(loop) << ", observer " << bandwidth);
         const auto& x = singles[i].state();
         for (int k = 0; k < 3; ++k) {
           const auto at = 3 * i + static_cast<std::size_t>(k);
@@ -171,8 +194,8 @@ TEST_CASE("A vehicle's outer loops in a fleet equal a single vehicle's, with ful
 TEST_CASE(
     "Results are bit-identical for any grouping of calls and vehicles, and across snapshots") {
   const auto vehicle = pw::vehicles::flightgoggles();
-  for (const auto loop : every_loop) {
-    INFO("loop " << static_cast<int>(loop));
+  for (const auto [loop, bandwidth] : every_case) {
+    INFO("loop " << static_cast<int>(loop) << ", observer " << bandwidth);
     const std::size_t n = 7;
     auto whole = make_fleet<float>(vehicle, n, seeded(6));
     auto parted = make_fleet<float>(vehicle, n, seeded(6));
@@ -180,6 +203,7 @@ TEST_CASE(
     auto options = seeded(6);
     options.first_id = 4;
     auto tail = make_fleet<float>(vehicle, 3, options);
+    observe(bandwidth, whole, parted, copy, tail);
     const OuterRows<float> rows(0.3, n, vehicle), tail_rows(0.3, 3, vehicle, 4);
     pw::ThreadPool pool(2);
     rows.step(whole, loop, 21);
@@ -204,10 +228,11 @@ TEST_CASE(
 
 TEST_CASE("A reset of a vehicle resets its loops and does not affect its neighbours") {
   const auto vehicle = pw::vehicles::flightgoggles();
-  for (const auto loop : every_loop) {
-    INFO("loop " << static_cast<int>(loop));
+  for (const auto [loop, bandwidth] : every_case) {
+    INFO("loop " << static_cast<int>(loop) << ", observer " << bandwidth);
     auto fleet = make_fleet<double>(vehicle, 5, seeded(7));
     auto other = make_fleet<double>(vehicle, 5, seeded(7));
+    observe(bandwidth, fleet, other);
     fly(fleet, loop, 0, 9, 9);
     fly(other, loop, 0, 9, 9);
     const bool mask[] = {false, false, true, false, false};
@@ -219,6 +244,7 @@ TEST_CASE("A reset of a vehicle resets its loops and does not affect its neighbo
     // a reset with a seed resets everything
     fleet.reset({}, 7);
     auto fresh = make_fleet<double>(vehicle, 5, seeded(7));
+    observe(bandwidth, fresh);
     fly(fleet, loop, 0, 5, 9);
     fly(fresh, loop, 0, 5, 9);
     REQUIRE(same_bits(everything_of(fleet), everything_of(fresh)));

@@ -290,21 +290,20 @@ TEST_CASE("Backstepping holds hover and tilts towards its target") {
 
 namespace {
 
-/// Two runs of a loop with scalars of type T, from fixed inputs; `read` converts a scalar to
-/// double.
+/// Two runs of a loop with scalars of type T, from fixed inputs, with a disturbance observer of
+/// `bandwidth` [1/s]; `read` converts a scalar to double.
 template <class T, class Read>
-std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
+std::vector<double> both_runs(pw::OuterLoop loop, double bandwidth, const Read& read) {
   const auto vehicle = pw::vehicles::flightgoggles();
-  const auto law = law_of(vehicle);
-  const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
+  auto loops = pw::outer_loops_for(vehicle, 1.0 / 960);
+  loops.disturbance_bandwidth = bandwidth;
+  const auto c = pw::make_outer_loop_constants<double, 4>(vehicle, vehicle.imu, loops, 1.0 / 960);
   const auto v = [](double x, double y, double z) { return Vec3<T>{T(x), T(y), T(z)}; };
   const Quat<T> tilted{T(0.8), T(0.2), T(-0.4), T(0.4)};
   pw::OuterLoopInput<T> in;
   in.motion = {v(1, 2, 3), v(-1, 0.5, 2), tilted, v(0.3, 0.2, 0.1)};
-  in.gyroscope_B = v(0.4, -0.2, 0.3);
-  in.accelerometer_B = v(1, 2, 9);
-  in.rotors = {v(0.01, 0.02, -0.01), T(9.0)};
   in.mass = T(1.1);
+  const pw::ImuReading<T> imu{v(1, 2, 9), v(0.4, -0.2, 0.3)};
   pw::OuterLoopCommand<T> command;
   command.loop = loop;
   command.attitude = {T(0.5), T(0.5), T(-0.5), T(0.5)};
@@ -316,15 +315,14 @@ std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
   std::vector<double> numbers;
   for (int run = 0; run < 2; ++run) {
     if (pw::commands_rates(loop)) {
-      const auto out = pw::run_rate_loop(law, state, in, command);
+      const auto out = pw::run_rate_loop(c.law, state, in, command);
       for (const T& x : {out.rates.x, out.rates.y, out.rates.z, out.thrust}) {
         numbers.push_back(read(x));
       }
     } else {
-      const auto wrench = pw::run_wrench_loop(law, state, in, command);
       pw::SmallArray<T, 4> present;
       for (int i = 0; i < 4; ++i) present[i] = T(1000.0 + 10.0 * i);
-      for (const T& x : pw::outer_allocate(law, allocation, wrench, present)) {
+      for (const T& x : pw::run_speed_loop(c, state, in, command, imu, present)) {
         numbers.push_back(read(x));
       }
     }
@@ -335,13 +333,15 @@ std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
 }  // namespace
 
 TEST_CASE("Every loop gives equal results with custom scalars and lanes") {
-  for (int i = 0; i < 6; ++i) {
-    const auto loop = static_cast<pw::OuterLoop>(i);
-    const auto plain = both_runs<double>(loop, [](double x) { return x; });
-    const auto pairs = both_runs<lanes::Pair>(loop, [](const lanes::Pair& x) { return second(x); });
+  for (int i = 0; i < 8; ++i) {  // the last two: geometric and backstepping with an observer
+    const auto loop = static_cast<pw::OuterLoop>(i < 6 ? i : i - 3);
+    const double bandwidth = i < 6 ? 0.0 : 20.0;
+    const auto plain = both_runs<double>(loop, bandwidth, [](double x) { return x; });
+    const auto pairs =
+        both_runs<lanes::Pair>(loop, bandwidth, [](const lanes::Pair& x) { return second(x); });
     REQUIRE(plain == pairs);
     using Lanes = pw::Pack<double, 2>;
-    const auto packs = both_runs<Lanes>(loop, [](const Lanes& x) { return x[1]; });
+    const auto packs = both_runs<Lanes>(loop, bandwidth, [](const Lanes& x) { return x[1]; });
     for (std::size_t k = 0; k < plain.size(); ++k) {
       REQUIRE(packs[k] == Approx(plain[k]).epsilon(1e-11).margin(1e-11));
     }

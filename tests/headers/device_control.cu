@@ -26,20 +26,20 @@ template __global__ void control(const pw::RateControlLaw<double>*,
                                  pw::Wrench<double>*);
 
 template <class T>
-__global__ void outer(const pw::OuterLoopLaw<T>* laws, const pw::Allocation<T, 4>* allocations,
-                      pw::OuterLoopState<T>* states, const pw::OuterLoopInput<T>* inputs,
-                      const pw::OuterLoopCommand<T>* commands, pw::RateThrust<T>* rates,
+__global__ void outer(const pw::OuterLoopConstants<T, 4>* constants, pw::OuterLoopState<T>* states,
+                      pw::OuterLoopInput<T>* inputs, const pw::OuterLoopCommand<T>* commands,
+                      const pw::ImuReading<T>* readings, pw::RateThrust<T>* rates,
                       pw::SmallArray<T, 4>* speeds, const pw::SmallArray<T, 4>* present) {
   const int i = static_cast<int>(threadIdx.x);
   if (pw::commands_rates(commands[i].loop)) {
-    rates[i] = pw::run_rate_loop(laws[i], states[i], inputs[i], commands[i]);
+    rates[i] = pw::run_rate_loop(constants[i].law, states[i], inputs[i], commands[i]);
   } else {
-    const auto wrench = pw::run_wrench_loop(laws[i], states[i], inputs[i], commands[i]);
-    speeds[i] = pw::outer_allocate(laws[i], allocations[i], wrench, present[i]);
+    speeds[i] = pw::run_speed_loop(constants[i], states[i], inputs[i], commands[i], readings[i],
+                                   present[i]);
   }
 }
 
-template __global__ void outer(const pw::OuterLoopLaw<float>*, const pw::Allocation<float, 4>*,
-                               pw::OuterLoopState<float>*, const pw::OuterLoopInput<float>*,
-                               const pw::OuterLoopCommand<float>*, pw::RateThrust<float>*,
+template __global__ void outer(const pw::OuterLoopConstants<float, 4>*, pw::OuterLoopState<float>*,
+                               pw::OuterLoopInput<float>*, const pw::OuterLoopCommand<float>*,
+                               const pw::ImuReading<float>*, pw::RateThrust<float>*,
                                pw::SmallArray<float, 4>*, const pw::SmallArray<float, 4>*);

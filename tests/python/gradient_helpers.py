@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,8 @@ Numbers = Any
 Kind = Callable[..., Any]
 LEVELS = ("speeds", "rates", "attitude", "velocity", "free heading", "position")
 TRACKING = ("geometric", "backstepping", "indi")
+OBSERVED = ("geometric", "backstepping")
+"""Controllers with a disturbance observer."""
 
 
 def level_of(fleet: pw.Fleet, name: str) -> tuple[Kind, dict[str, Numbers]]:
@@ -59,6 +62,12 @@ def level_of(fleet: pw.Fleet, name: str) -> tuple[Kind, dict[str, Numbers]]:
 def make_fleet(vehicle: Any = "flightgoggles", n: int = COUNT, **options: Any) -> pw.Fleet:
     options = {"dtype": "float64", "noise": False, "threads": 1, "dt": 1e-3, **options}
     return pw.Fleet(vehicle, n, **options)
+
+
+def observed(fleet: pw.Fleet) -> pw.Fleet:
+    """The fleet with disturbance observers."""
+    fleet.outer_loops = replace(fleet.outer_loops, disturbance_bandwidth=20.0)
+    return fleet
 
 
 def start_of(fleet: pw.Fleet) -> dict[str, Numbers]:

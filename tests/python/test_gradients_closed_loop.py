@@ -11,12 +11,14 @@ import pytest
 from gradient_helpers import (
     COUNT,
     LEVELS,
+    OBSERVED,
     STATE,
     STEPS,
     SUBSTEPS,
     TRACKING,
     level_of,
     make_fleet,
+    observed,
     slope,
     start_of,
     weights_of,
@@ -86,6 +88,14 @@ def check_closed_loop(fleet: pw.Fleet, level: str, tolerance: float = 1e-6, **mo
 @pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
 def test_closed_loop_equals_central_differences(level: str) -> None:
     check_closed_loop(make_fleet(), level)
+
+
+@pytest.mark.parametrize("level", OBSERVED)
+def test_closed_loop_with_disturbance_observers(level: str) -> None:
+    """In wind, with an unknown mass that is a variable."""
+    fleet = observed(make_fleet("blackbird", control_vehicle="blackbird"))
+    fleet.set_wind([1.0, -0.5, 0.2])
+    check_closed_loop(fleet, level, tolerance=1e-5, mass=True)
 
 
 @pytest.mark.parametrize("level", ["speeds", "rates", "velocity", "indi"])

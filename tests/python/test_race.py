@@ -240,6 +240,25 @@ def test_custom_courses_can_be_flown() -> None:
     assert names(twice) == ["G1", "G3", "G0"]
 
 
+def test_plan_pilot_and_controllers_assume_the_control_vehicle() -> None:
+    true = pw.vehicles.load("flightgoggles").replace(body={"mass": 1.2})
+    assumed = []
+
+    def pilot(briefing: race.Briefing) -> race.Pilot:
+        assumed.append(briefing.vehicle.body.mass)
+        return lambda readings: (pw.RateThrust([0.0, 0.0, 0.0], 9.81), None)
+
+    scene = Scene([Plane(name="ground"), gate("A", 6.0, 0.0, 0.0)])
+    options: Any = {"scene": scene, "start": (0.0, 0.0, 2.0), "yaw": 0.0}
+    height = {}
+    for control in (None, "flightgoggles"):
+        options["control_vehicle"] = control
+        height[control] = race.fly(1, true, **options).flight.position[-1, 2]
+        race.fly(1, true, pilot=pilot, time_limit=0.1, **options)
+    assert height["flightgoggles"] < height[None] - 0.1
+    assert assumed == [1.2, 1.0]
+
+
 def test_the_speed_profile_keeps_the_acceleration_within_its_bound() -> None:
     """On a straight line v^2 = 2 a s from both ends; on a circle v^2 = a r."""
     steps, bound = np.full(400, 0.05), 5.0

@@ -20,6 +20,8 @@ PYTHON_PAGES = (
     "docs/model/dryden.md",
     "docs/model/imu.md",
     "docs/model/external_wrench.md",
+    "docs/control/control-vehicle.md",
+    "docs/control/disturbance_observer.md",
 )
 CPP_PAGES = (*PAGES, "docs/embedding.md")
 

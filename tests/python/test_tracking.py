@@ -13,10 +13,19 @@ import propwash as pw
 import pytest
 from numpy.typing import NDArray
 from propwash.control import OuterLoops, PositionCommand, TrajectoryCommand
-from propwash.trajectories import Controller, Limits, Reference, flatness, minimum_snap, stack
+from propwash.trajectories import (
+    Controller,
+    Lemniscate,
+    Limits,
+    Reference,
+    flatness,
+    minimum_snap,
+    stack,
+)
 
 Array = NDArray[np.float64]
 CONTROLLERS: tuple[Controller, ...] = get_args(Controller)
+BENCH = Path(__file__).resolve().parents[2] / "bench"
 MULTICOPTERS = ("flightgoggles", "penguin", "blackbird", "crazyflie", "hexacopter")
 INTERVAL = 4
 WAYPOINTS = [(0, 0, 1), (3, 1, 2), (4, 4, 1), (0, 5, 1.5)]
@@ -35,7 +44,7 @@ def length(vectors: Array) -> Array:
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The program bench/tracking.py."""
-    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "bench"))
+    monkeypatch.syspath_prepend(str(BENCH))
     return importlib.import_module("tracking")
 
 
@@ -204,6 +213,21 @@ def test_a_tilt_limit_bounds_the_tilt_of_a_path() -> None:
     assert durations[0] > durations[1] > durations[2]
     with pytest.raises(pw.ParameterError, match=r"limits\.tilt"):
         Limits(tilt=0.0)
+
+
+@pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
+def test_observers_keep_errors_in_wind_and_with_an_unknown_mass_small(
+    vehicle: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    bench = importlib.import_module("disturbances")
+    path = Lemniscate(5.0, bench.MULTICOPTERS[vehicle], laps=2.0, ramp=3.0)
+    for reference in (path.sample(np.zeros(2400)), path.sample(period=INTERVAL * pw.DEFAULT_DT)):
+        for controller, has_observer in bench.CONTROLLERS:
+            bandwidth = 20.0 * has_observer
+            error = bench.errors(vehicle, reference, controller, bandwidth, (5.0, 1.2), 4)[1200:]
+            rms = float(np.sqrt(np.mean(error**2)))
+            assert rms < 0.1 if has_observer or controller == "indi" else rms > 0.4
 
 
 def test_the_benchmark_prints_all_controllers_and_vehicles(

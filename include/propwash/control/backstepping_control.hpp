@@ -64,7 +64,8 @@ PROPWASH_FN Wrench<T> backstepping_control(const BacksteppingLaw<P>& law,
                                            const ControlModel<P>& model,
                                            const ForceLimits<T>& limits, const T& mass,
                                            const MotionEstimate<T>& x,
-                                           const TrajectoryPoint<T>& desired) {
+                                           const TrajectoryPoint<T>& desired,
+                                           const DisturbanceEstimate<T>& disturbance_W = {}) {
   const EulerAngles<T> angles = euler_angles(x.attitude);
   const Vec3<T> angle_rates = euler_rates(angles, x.rates_B);
   const Vec3<T> error_W = limited_length(desired.position - x.position, T(law.reach));
@@ -72,7 +73,7 @@ PROPWASH_FN Wrench<T> backstepping_control(const BacksteppingLaw<P>& law,
   const Vec3<T> correction_W{backstepping(law.position, error_W.x, rate_W.x),
                              backstepping(law.position, error_W.y, rate_W.y),
                              backstepping(law.position, error_W.z, rate_W.z)};
-  const Jet3<T> drag_W = drag_on(model, mass, desired);
+  const Jet3<T> drag_W = resistance_on(model, mass, desired, disturbance_W);
   const Vec3<T> force_W =
       limited_force(limits, correction_W + desired.acceleration + drag_W.value - model.gravity_W);
   // (O11): roll and pitch for this force at the present heading

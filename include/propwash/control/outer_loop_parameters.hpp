@@ -48,6 +48,8 @@ struct OuterLoopParameters {
   LowPassParameters<double> filter{};  ///< for gyroscope, accelerometer and rotors
   bool prioritised = true;             ///< allocate_prioritised, else allocate
 
+  double disturbance_bandwidth = 0.0;  ///< 1/s, of the disturbance observer; 0: none
+
   // backstepping: alpha_n and alpha_ndot
   Vec3<double> backstepping{};       ///< 1/s, alpha: position; roll and pitch; yaw
   Vec3<double> backstepping_rate{};  ///< 1/s, alpha_ndot: the same order
@@ -227,12 +229,28 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
   };
   law.backstepping = {gains(0), gains(1), gains(2), P(p.tracking_reach)};
   law.filter = cast<P>(discretise(p.filter, interval, Discretisation::exact));
+  const double b = p.disturbance_bandwidth;
+  law.has_observer = b > 0.0;
+  law.observer = cast<P>(discretise({b * b, 2.0 * b}, interval, Discretisation::exact));
   law.thrust_min = P(p.thrust_min);
   law.thrust_max = P(p.thrust_max);
   law.tilt_tangent = P(std::tan(p.tilt_limit));
   law.tracking_tilt_tangent = P(std::tan(p.tracking_tilt_limit));
   law.prioritised = p.prioritised;
   return law;
+}
+
+/// The constants of the outer loops that assume the vehicle `control`, for steps of dt [s]. The
+/// mounting of the IMU is that of `imu`, the sensor of the vehicle that they control.
+template <class P, int N, class Vehicle>
+OuterLoopConstants<P, N> make_outer_loop_constants(const Vehicle& control,
+                                                   const ImuParameters<double>& imu,
+                                                   const OuterLoopParameters& p, double dt) {
+  OuterLoopConstants<P, N> c{make_outer_loop_law<P>(control, p, dt),
+                             make_allocation<P, N>(control.rotors, control.motor),
+                             cast<P>(imu.attitude), cast<P>(imu.position)};
+  c.law.prioritised = c.law.prioritised && can_prioritise(c.allocation);
+  return c;
 }
 
 }  // namespace propwash

@@ -9,10 +9,12 @@
 #include "propwash/control/attitude_control.hpp"
 #include "propwash/control/backstepping_control.hpp"
 #include "propwash/control/desaturate.hpp"
+#include "propwash/control/disturbance_observer.hpp"
 #include "propwash/control/low_pass.hpp"
 #include "propwash/control/motor_lead.hpp"
 #include "propwash/control/rate_control.hpp"
 #include "propwash/control/tracking.hpp"
+#include "propwash/model/imu.hpp"
 
 namespace propwash {
 
@@ -42,11 +44,22 @@ struct OuterLoopLaw {
   ControlModel<P> model{};            ///< the vehicle model that the tracking laws invert
   MotorLead<P> motor{};               ///< for the trajectory controllers
   LowPassCoefficients<P> filter{};    ///< for measurements of the trajectory controllers
+  LowPassCoefficients<P> observer{};  ///< (O33), of geometric and backstepping tracking
   P thrust_min{};                     ///< N
   P thrust_max{};                     ///< N
   P tilt_tangent{};                   ///< -, of the tilt limit of velocity control
   P tracking_tilt_tangent{};          ///< -, of the tilt limit of the trajectory controllers
   bool prioritised = true;            ///< allocate_prioritised instead of allocate
+  bool has_observer = false;          ///< whether these two compensate disturbances
+};
+
+/// The constants of the outer loops of a vehicle, as its controllers assume it.
+template <class P, int N>
+struct OuterLoopConstants {
+  OuterLoopLaw<P> law{};                       ///< the loops
+  Allocation<P, N> allocation{};               ///< of the rotors
+  Quat<P> imu_attitude = Quat<P>::identity();  ///< q_BS
+  Vec3<P> imu_position{};                      ///< m, p_BS_B
 };
 
 /// The state of all loops.
@@ -54,10 +67,10 @@ template <class T>
 struct OuterLoopState {
   Vec3<T> integral_W{};                    ///< m/s^2, of velocity control
   LowPassState<Vec3<T>> rates_B{};         ///< rad/s
-  LowPassState<Vec3<T>> acceleration_W{};  ///< m/s^2
-  LowPassState<Vec3<T>> rotor_force_W{};   ///< m/s^2, thrust per mass
-  LowPassState<Vec3<T>> rotor_torque_B{};  ///< N m
   T initialised{};                         ///< 1 after the first update of the filters, else 0
+  LowPassState<Vec3<T>> acceleration_W{};  ///< m/s^2, measured; with an observer: unmodelled
+  LowPassState<Vec3<T>> torque_B{};        ///< N m, of the rotors; with an observer: unmodelled
+  LowPassState<Vec3<T>> rotor_force_W{};   ///< m/s^2, thrust per mass
 };
 
 /// The measurements that the loops use.
@@ -65,7 +78,7 @@ template <class T>
 struct OuterLoopInput {
   MotionEstimate<T> motion{};  ///< rates: filtered by the rate controller
   Vec3<T> gyroscope_B{};       ///< rad/s; trajectory controllers only
-  Vec3<T> accelerometer_B{};   ///< m/s^2, at the centre of mass; incremental only
+  Vec3<T> accelerometer_B{};   ///< m/s^2, at the centre of mass; trajectory controllers only
   Wrench<T> rotors{};          ///< wrench at the present speeds; trajectory controllers only
   T mass{};                    ///< kg
 };
@@ -154,13 +167,25 @@ PROPWASH_FN MeasuredMotion<T> measured_motion(const OuterLoopLaw<P>& law, OuterL
   };
   filter(rotate(q_WB, in.accelerometer_B) + law.model.gravity_W, state.acceleration_W);
   filter(thrust_axis(q_WB) * (in.rotors.thrust / in.mass), state.rotor_force_W);
-  filter(in.rotors.torque_B, state.rotor_torque_B);
+  filter(in.rotors.torque_B, state.torque_B);
   MeasuredMotion<T> measured{state.acceleration_W.value, state.rotor_force_W.value,
-                             state.rates_B.derivative, state.rotor_torque_B.value};
+                             state.rates_B.derivative, state.torque_B.value};
   measured.torque_B.z =
       measured.torque_B.z +
-      state.rotor_torque_B.derivative.z * reaction_time(law.motor, in.rotors.thrust);  // (O26)
+      state.torque_B.derivative.z * reaction_time(law.motor, in.rotors.thrust);  // (O26)
   return measured;
+}
+
+/// (O33) One update of the disturbance observer.
+template <class T, class P>
+PROPWASH_FN void observe_disturbance(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
+                                     const OuterLoopInput<T>& in, const MotionEstimate<T>& x,
+                                     const TrajectoryPoint<T>& desired) {
+  const Vec3<T> acceleration_W =
+      unmodelled_acceleration(law.model, in.mass, x, desired, in.rotors, in.accelerometer_B);
+  const Vec3<T> torque_B = unmodelled_torque(law.model, x, in.rotors, state.rates_B.derivative);
+  state.acceleration_W = low_pass(law.observer, state.acceleration_W, acceleration_W);
+  state.torque_B = low_pass(law.observer, state.torque_B, torque_B);
 }
 
 }  // namespace detail
@@ -175,14 +200,24 @@ PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState
   x.rates_B = state.rates_B.value;
   const auto limits = detail::force_limits(law, in.mass, law.tracking_tilt_tangent);
   Wrench<T> desired;
-  if (command.loop == OuterLoop::geometric) {
-    desired = geometric_control(law.tracking, law.model, limits, in.mass, x, command.point);
-  } else if (command.loop == OuterLoop::backstepping) {
-    desired = backstepping_control(law.backstepping, law.model, limits, in.mass, x, command.point);
-  } else {
+  if (command.loop == OuterLoop::incremental) {
     const auto measured = detail::measured_motion(law, state, in);
     desired =
         incremental_control(law.tracking, law.model, limits, in.mass, x, measured, command.point);
+  } else {
+    DisturbanceEstimate<T> acceleration_W;
+    Vec3<T> torque_B{};
+    if (law.has_observer) {
+      detail::observe_disturbance(law, state, in, x, command.point);
+      acceleration_W = state.acceleration_W;
+      torque_B = state.torque_B.value;
+    }
+    desired = command.loop == OuterLoop::geometric
+                  ? geometric_control(law.tracking, law.model, limits, in.mass, x, command.point,
+                                      acceleration_W)
+                  : backstepping_control(law.backstepping, law.model, limits, in.mass, x,
+                                         command.point, acceleration_W);
+    desired.torque_B = desired.torque_B - torque_B;
   }
   state.initialised = T(constant<T>(1));
   desired.torque_B.z = lead_compensated_yaw_torque(law.motor, desired.torque_B.z, in.rotors);
@@ -201,6 +236,23 @@ PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
   return lead_compensated_speeds(law.motor, allocation, desired, present);
 }
 
+/// One update of a loop that commands rotor speeds: adds the measurements, a reading of the IMU and
+/// the present rotor `speeds` [rad/s], to the input; returns rotor commands [rad/s].
+template <class T, class P, int N>
+PROPWASH_FN SmallArray<T, N> run_speed_loop(const OuterLoopConstants<P, N>& c,
+                                            OuterLoopState<T>& state, OuterLoopInput<T>& in,
+                                            const OuterLoopCommand<T>& command,
+                                            const ImuReading<T>& imu,
+                                            const SmallArray<T, N>& speeds) {
+  in.gyroscope_B = rotate(c.imu_attitude, imu.angular_rate);
+  // less the centripetal term of the lever arm, but not that of the angular acceleration
+  in.accelerometer_B = rotate(c.imu_attitude, imu.specific_force) -
+                       cross(in.gyroscope_B, cross(in.gyroscope_B, c.imu_position));
+  in.rotors = attained_wrench(c.allocation, speeds);
+  const Wrench<T> desired = run_wrench_loop(c.law, state, in, command);
+  return outer_allocate(c.law, c.allocation, desired, speeds);
+}
+
 /// Calls f with every number of the state, in the order that memory_numbers relies on.
 template <class T, class F>
 PROPWASH_FN void for_each_number(OuterLoopState<T>& state, F&& f) {
@@ -209,16 +261,17 @@ PROPWASH_FN void for_each_number(OuterLoopState<T>& state, F&& f) {
   each(state.rates_B.value), each(state.rates_B.derivative);
   f(state.initialised);
   each(state.acceleration_W.value), each(state.acceleration_W.derivative);
+  each(state.torque_B.value), each(state.torque_B.derivative);
   each(state.rotor_force_W.value), each(state.rotor_force_W.derivative);
-  each(state.rotor_torque_B.value), each(state.rotor_torque_B.derivative);
 }
 
 /// How many numbers of for_each_number a loop uses, counted from the first.
-PROPWASH_FN constexpr int memory_numbers(OuterLoop loop) {
-  return loop == OuterLoop::attitude      ? 0
-         : commands_rates(loop)           ? 3
-         : loop != OuterLoop::incremental ? 10
-                                          : 28;
+template <class P>
+PROPWASH_FN int memory_numbers(const OuterLoopLaw<P>& law, OuterLoop loop) {
+  if (loop == OuterLoop::attitude) return 0;
+  if (commands_rates(loop)) return 3;
+  if (loop == OuterLoop::incremental) return 28;
+  return law.has_observer ? 22 : 10;
 }
 
 }  // namespace propwash

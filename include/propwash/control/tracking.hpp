@@ -11,6 +11,7 @@
 
 #include "propwash/control/allocation.hpp"
 #include "propwash/control/flatness.hpp"
+#include "propwash/control/low_pass.hpp"
 #include "propwash/control/position_control.hpp"
 #include "propwash/math/mat3.hpp"
 #include "propwash/model/drag.hpp"
@@ -133,13 +134,28 @@ PROPWASH_FN FlatMotion<T> flat_motion(const ControlModel<P>& model, const T& mas
            mass * (norm(force_W) + axial_drag(model, x))}};
 }
 
+/// An estimated disturbance of the acceleration [m/s^2, world frame], with its derivative.
+template <class T>
+using DisturbanceEstimate = LowPassState<Vec3<T>>;
+
+/// (O10) with the disturbance, which is compensated as drag is.
+template <class T, class P>
+PROPWASH_FN Jet3<T> resistance_on(const ControlModel<P>& model, const T& mass,
+                                  const TrajectoryPoint<T>& desired,
+                                  const DisturbanceEstimate<T>& disturbance_W) {
+  const Jet3<T> drag_W = drag_on(model, mass, desired);
+  return {drag_W.value - disturbance_W.value, drag_W.first - disturbance_W.derivative,
+          drag_W.second};
+}
+
 /// (O15) to (O19): torque and thrust for a vehicle of `mass` [kg] to follow a trajectory.
 template <class T, class P>
 PROPWASH_FN Wrench<T> geometric_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
                                         const ForceLimits<T>& limits, const T& mass,
                                         const MotionEstimate<T>& x,
-                                        const TrajectoryPoint<T>& desired) {
-  const Jet3<T> drag_W = drag_on(model, mass, desired);
+                                        const TrajectoryPoint<T>& desired,
+                                        const DisturbanceEstimate<T>& disturbance_W = {}) {
+  const Jet3<T> drag_W = resistance_on(model, mass, desired, disturbance_W);
   const Vec3<T> force_W = limited_force(
       limits, tracking_acceleration(law, x, desired) + drag_W.value - model.gravity_W);
   const auto attitude = attitude_for_force(force_W, drag_W, desired);

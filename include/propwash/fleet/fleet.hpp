@@ -50,6 +50,8 @@ class Fleet {
   const FleetOptions& options() const { return plan_.options; }
   /// The vehicle of the constructor.
   const VehicleParameters& vehicle() const { return plan_.vehicle; }
+  /// The vehicle that the outer loops assume: options().control_vehicle, or else vehicle().
+  const VehicleParameters& control_vehicle() const { return plan_.control_vehicle(); }
 
   /// Advances all vehicles by `substeps` steps of dt with the command held constant. With
   /// FleetRateThrust the rate controller runs in every step, on the noisy gyroscope.
@@ -58,8 +60,9 @@ class Fleet {
   /// The same for commands to the outer loops. A loop runs in each step whose number is a multiple
   /// of outer_loops().interval, and in the first step after a change of loop; its output is held in
   /// between. It uses the `estimate`, by default the true state, held during the call, except for
-  /// the body rates, which are the rate controller's filtered ones, and the parameters of vehicle()
-  /// except for each vehicle's own weight. The first such command allocates.
+  /// the body rates, which are the rate controller's filtered ones. It assumes control_vehicle(),
+  /// but each vehicle's own weight unless options().control_vehicle is set. The first such command
+  /// allocates.
   void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {},
             const FleetMotionEstimate<T>& estimate = {});
   void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
@@ -77,7 +80,7 @@ class Fleet {
   /// @throws std::logic_error during a sampler's call, as every change of the fleet does then.
   void require_idle() const { samplers_.require_idle(); }
 
-  /// Gains and limits of the outer loops: outer_loops_for(vehicle(), dt) by default.
+  /// Gains and limits of the outer loops: outer_loops_for(control_vehicle(), dt) by default.
   OuterLoopParameters outer_loops() const;
   /// @throws ParameterError for gains out of range or a vehicle that they cannot control.
   void set_outer_loops(const OuterLoopParameters& parameters);

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/span.hpp"
 #include "propwash/model/dryden.hpp"
+#include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
 
@@ -23,9 +25,9 @@ struct FleetOptions {
   DrydenParameters<double> turbulence{};
   double turbulence_heading = 0.0;  ///< rad, where the mean wind blows to, from world x
   int max_action_delay = 0;         ///< steps, the limit of set_action_delay
-  /// Whether every rate controller assumes the inertia, rotors and motors of the fleet's vehicle,
-  /// regardless of the parameters of the vehicle that it controls; the gains are that vehicle's.
-  bool nominal_controller = false;
+  /// The vehicle that all controllers assume; none: the vehicle that they control. See
+  /// docs/control/control-vehicle.md.
+  std::optional<VehicleParameters> control_vehicle{};
 };
 
 /// Commanded body rates and thrust of a fleet. Commands are views of the caller's memory.

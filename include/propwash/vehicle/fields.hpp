@@ -401,6 +401,12 @@ inline std::uint64_t fingerprint(const VehicleParameters& vehicle) {
   return result.value();
 }
 
+/// The same for a multicopter whose controllers may assume another vehicle.
+inline std::uint64_t fingerprint(const VehicleParameters& vehicle,
+                                 const std::optional<VehicleParameters>& control) {
+  return control ? 31 * fingerprint(vehicle) + fingerprint(*control) : fingerprint(vehicle);
+}
+
 /// The field with this exact name as a std::optional.
 template <class Vehicle>
 auto find_field(Vehicle& vehicle, std::string_view name) {

@@ -15,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -76,6 +77,8 @@ struct LinearizeOptions {
   bool discrete = false;  ///< true: the simulated step of dt; false: the time derivative
   Integrator integrator = Integrator::rk4;  ///< discrete model only
   double dt = 1.0 / 960.0;                  ///< s, discrete model only
+  /// The vehicle that the rate controller assumes; none: the linearised one.
+  std::optional<VehicleParameters> control_vehicle{};
 };
 
 /// Computes linear models of one vehicle, without noise and biases, with ideal resolution and range
@@ -111,6 +114,10 @@ class BasicLinearizer {
   int rotors() const { return constants_.allocation.rotors(); }
   /// The vehicle's parameters.
   const VehicleParameters& parameters() const { return parameters_; }
+  /// The vehicle that the rate controller assumes.
+  const VehicleParameters& control_vehicle() const {
+    return options_.control_vehicle ? *options_.control_vehicle : parameters_;
+  }
 
  private:
   using Number = Dual<double, Columns>;

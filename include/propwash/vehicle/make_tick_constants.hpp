@@ -20,11 +20,11 @@ inline DecayStages<double> motor_stages(Integrator integrator, double rate, doub
 }
 
 /// The constants that do not depend on the time step; set_time_step sets the others. The rate
-/// controller uses the rotors, motors and inertia of `nominal`. The vehicle must have the structure
-/// of Shape; for PrincipalShape, P is double.
+/// controller assumes the rotors, motors and inertia of `control`. The vehicle must have the
+/// structure of Shape; for PrincipalShape, P is double.
 template <class P, int N, class Shape>
 TickConstants<P, N, Shape> make_tick_constants(const VehicleParameters& vehicle,
-                                               const VehicleParameters& nominal) {
+                                               const VehicleParameters& control) {
   TickConstants<P, N, Shape> c;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
     const auto principal = make_principal_model<N>(vehicle);
@@ -36,12 +36,12 @@ TickConstants<P, N, Shape> make_tick_constants(const VehicleParameters& vehicle,
     c.per_force = P(1);
     c.per_torque = {P(1), P(1), P(1)};
   }
-  auto motor = nominal.motor;  // the controller commands speeds within both ranges
+  auto motor = control.motor;  // the controller commands speeds within both ranges
   motor.speed_min = clamp(motor.speed_min, vehicle.motor.speed_min, vehicle.motor.speed_max);
   motor.speed_max = clamp(motor.speed_max, vehicle.motor.speed_min, vehicle.motor.speed_max);
   using Limits = typename Shape::template EachRotor<P, N>;
-  c.allocation = make_allocation<P, N, Limits>(nominal.rotors, motor);
-  detail::make_matrix(nominal.body.inertia, c.law.inertia);
+  c.allocation = make_allocation<P, N, Limits>(control.rotors, motor);
+  detail::make_matrix(control.body.inertia, c.law.inertia);
   c.imu = make_imu_device<P>(vehicle.imu);
   if constexpr (Shape::has_battery_circuit) {
     c.battery.shafts.resize(static_cast<int>(vehicle.rotors.size()));

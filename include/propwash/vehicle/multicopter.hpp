@@ -3,6 +3,7 @@
 /// Simulation of one multicopter; see tick.hpp for the order of a step.
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -36,6 +37,9 @@ struct MulticopterOptions {
   std::uint64_t seed = 0;                   ///< seed of all noise
   std::uint32_t id = 0;  ///< vehicle id, selects the noise among vehicles with the same seed
   bool noise = true;     ///< false: no process noise, IMU noise and IMU bias
+  /// The vehicle that all controllers assume; none: the vehicle that they control. See
+  /// docs/control/control-vehicle.md.
+  std::optional<VehicleParameters> control_vehicle{};
 };
 
 /// A multicopter with N rotors, or with up to twelve (Dynamic); the FlightGoggles model.
@@ -97,7 +101,7 @@ class Multicopter {
   /// step, as in the published node. Rotor speeds are limited to the range of the motors.
   template <class U>
   void step(const RateThrust<U>& command, double dt) {
-    if (constants_.allocation.rank < 4) validate_allocation(parameters_);
+    if (constants_.allocation.rank < 4) validate_allocation(control_vehicle());
     prepare_step(dt);
     memory_.outer_loop = -1;
     advance(rate_controlled(command));
@@ -122,10 +126,10 @@ class Multicopter {
   }
   void step(const OuterLoopCommand<T>& command, double dt,
             const MotionEstimate<T>* estimate = nullptr);
-  /// Gains and limits of the outer loops. Until they are set: outer_loops_for(parameters(), dt of
-  /// the last step).
+  /// Gains and limits of the outer loops. Until they are set: outer_loops_for(control_vehicle(), dt
+  /// of the last step).
   OuterLoopParameters outer_loops() const {
-    return outer_is_set_ ? outer_parameters_ : outer_loops_for(parameters_, memory_.dt);
+    return outer_is_set_ ? outer_parameters_ : outer_loops_for(control_vehicle(), memory_.dt);
   }
   /// @throws ParameterError for gains out of range, or a vehicle that outer loops cannot control.
   void set_outer_loops(const OuterLoopParameters& parameters);
@@ -158,9 +162,13 @@ class Multicopter {
   int rotors() const { return constants_.allocation.rotors(); }
   /// The parameters that the vehicle was constructed with.
   const VehicleParameters& parameters() const { return parameters_; }
+  /// The vehicle that the controllers assume: options().control_vehicle, or else parameters().
+  const VehicleParameters& control_vehicle() const {
+    return options_.control_vehicle ? *options_.control_vehicle : parameters_;
+  }
   /// The options that the vehicle was constructed with.
   const MulticopterOptions& options() const { return options_; }
-  /// The control allocation.
+  /// The control allocation of control_vehicle().
   const Allocation<T, N>& allocation() const { return constants_.allocation; }
   /// The present biases of the IMU.
   const ImuBias<T>& imu_bias() const { return memory_.bias; }
@@ -303,8 +311,8 @@ class Multicopter {
   Step step_{};
   OuterLoopParameters outer_parameters_{};
   bool outer_is_set_ = false;
-  double outer_dt_ = 0.0;  // of outer_law_; 0: not computed yet
-  OuterLoopLaw<T> outer_law_{};
+  double outer_dt_ = 0.0;  // of outer_; 0: not computed yet
+  OuterLoopConstants<T, N> outer_{};
   ImuNoise<T> imu_noise_{};  // of the present reading
   // aligned to cache lines: otherwise a step can take 1.5 times as long
   alignas(64) Snapshot memory_{};

@@ -12,6 +12,7 @@ inline auto fields(OuterLoopParameters& p) {
   using namespace detail::schema;
   constexpr double max_value = 1e30;  // finite in float too
   constexpr double max_tilt = 1.5;    // rad, slightly below pi/2
+  constexpr double max_bandwidth = 1e6;
   return std::array{
       field(p.tilt, {"tilt", "1/s", "gain from 2 sin(tilt error / 2) to rates about x and y",
                      not_negative, 0.0, max_value}),
@@ -65,6 +66,10 @@ inline auto fields(OuterLoopParameters& p) {
              1e-9, max_value}),
       field(p.filter.damping, {"filter_damping", "1/s", "the same filter, q of eq. (19)",
                                not_negative, 0.0, max_value}),
+      field(p.disturbance_bandwidth,
+            {"disturbance_bandwidth", "1/s",
+             "of the disturbance observer of geometric and backstepping control; 0: none",
+             not_negative, 0.0, max_bandwidth}),
       field(p.backstepping, {"backstepping", "1/s", "alpha of position; of roll and pitch; of yaw",
                              not_negative, 0.0, max_value}),
       field(p.backstepping_rate, {"backstepping_rate", "1/s", "alpha of their derivatives",

@@ -309,6 +309,17 @@ inline void validate_allocation(const VehicleParameters& vehicle) {
   violations.throw_if_any(detail::quoted(vehicle.name));
 }
 
+/// Checks the vehicle that the controllers of `vehicle` assume.
+/// @throws ParameterError for invalid parameters, or another number of rotors.
+inline void validate_control_vehicle(const VehicleParameters& control,
+                                     const VehicleParameters& vehicle) {
+  validate(control);
+  if (control.rotors.size() == vehicle.rotors.size()) return;
+  PROPWASH_THROW(ParameterError("control_vehicle '" + control.name + "': number of rotors = " +
+                                std::to_string(control.rotors.size()) + ": expected " +
+                                std::to_string(vehicle.rotors.size()) + ", as of the vehicle"));
+}
+
 namespace detail {
 
 /// Refuses to set the voltage of a vehicle with a battery circuit, or the charge of one without.

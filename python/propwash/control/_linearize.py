@@ -119,7 +119,8 @@ def linearize(
     """Linearises a vehicle about a state and a command.
 
     vehicle: a name, the path of a TOML file, VehicleParameters, or a Multicopter. For a Fleet, each
-        vehicle is linearised with its parameters.
+        vehicle is linearised with its parameters. The rate controller of a Multicopter or Fleet
+        assumes its `control_vehicle`.
     state: with arrays (3,), (4,), (N,), or (n, …) for n models, such as a FleetState; None: hover
         trim at the origin, or the present state of a Fleet.
     input: the command, one for all or n rows; None: the present rotor speeds, or zero rates and the
@@ -161,6 +162,7 @@ def linearize(
             integrator,
             dt,
             level == "rate_thrust",
+            vehicle.control_vehicle if isinstance(vehicle, Multicopter | Fleet) else None,
         )
     names = _names(parameters, level, a.shape[1])
     rows = _rows(outputs, *names[::2])

@@ -51,9 +51,8 @@ class Fleet(FleetGradients):
     floor: m, height at which vehicles are stopped (`contact`); None: no floor.
     turbulence: Dryden; None: still air.
     max_action_delay: steps, the maximum of set_action_delay().
-    nominal_controller: whether the rate controllers use the inertia, rotors and motors of
-        `vehicle` instead of those of each vehicle in `parameters`. The outer loops always use
-        those of `vehicle`.
+    control_vehicle: the vehicle that all controllers assume, given as `vehicle`; None: the
+        parameters of each vehicle, but outer loops assume `vehicle` with the weight of each.
     outer_loops: gains of the outer loops; None: the defaults for the vehicle.
 
     Vehicles start at the origin in hover trim. Raises ParameterError for an invalid vehicle,
@@ -79,7 +78,7 @@ class Fleet(FleetGradients):
         floor: float | None = None,
         turbulence: Dryden | None = None,
         max_action_delay: int = 0,
-        nominal_controller: bool = False,
+        control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
         outer_loops: OuterLoops | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
@@ -99,7 +98,7 @@ class Fleet(FleetGradients):
             "floor": None if floor is None else _checks.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
             "max_action_delay": _checks.whole_number("max_action_delay", max_action_delay, 0, 1000),
-            "nominal_controller": _checks.flag("nominal_controller", nominal_controller),
+            "control_vehicle": None if control_vehicle is None else vehicles.load(control_vehicle),
             "outer_loops": outer_loops,
         }
         with located(vehicle):
@@ -387,6 +386,11 @@ class Fleet(FleetGradients):
     def outer_loops(self, loops: OuterLoops) -> None:
         self._core.set_outer_loops(as_dict(loops))
         self._options["outer_loops"] = loops
+
+    @property
+    def control_vehicle(self) -> VehicleParameters | None:
+        """The vehicle that the controllers assume; None: the parameters of each vehicle."""
+        return cast(VehicleParameters | None, self._options["control_vehicle"])
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         with self._core:

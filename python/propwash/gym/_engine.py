@@ -80,8 +80,10 @@ class Engine:
             )
         first = chosen.index * per_scene
         self.settings = chosen
+        vehicle = _biased(vehicles.load(chosen.vehicle), chosen.imu_bias)
+        is_nominal = chosen.control_vehicle == "nominal"
         self.fleet = fleet = Fleet(
-            _biased(vehicles.load(chosen.vehicle), chosen.imu_bias),
+            vehicle,
             n,
             "float32",
             chosen.integrator,
@@ -91,7 +93,7 @@ class Engine:
             noise=chosen.noise,
             turbulence=chosen.turbulence,
             max_action_delay=chosen.delay_range[1],
-            nominal_controller=chosen.nominal_controller,
+            control_vehicle=vehicle if is_nominal else chosen.control_vehicle,
         )
         self.size = n
         self.period = fleet.dt * chosen.substeps

@@ -62,7 +62,7 @@ class Options(TypedDict, total=False):
     max_tilt: float
     max_speed: float
     randomize: Mapping[str, Spread]
-    nominal_controller: bool
+    control_vehicle: str | PathLike[str] | VehicleParameters | None
     wind: float | Sequence[float]
     turbulence: Dryden | None
     action_delay: int | Sequence[int]
@@ -116,8 +116,9 @@ class Settings:
     """m/s, for an action of 1, with velocity."""
     randomize: Mapping[str, Spread] = field(default_factory=dict)
     """Vehicle parameters that are drawn for each episode, and their ranges."""
-    nominal_controller: bool = False
-    """Whether the rate controller uses the nominal parameters instead of the drawn ones."""
+    control_vehicle: str | PathLike[str] | VehicleParameters | None = "nominal"
+    """The vehicle that the controllers assume: "nominal" for `vehicle` without randomisation, None
+    for the parameters that are drawn."""
     wind: float | Sequence[float] = 0.0
     """m/s, maximum horizontal wind, or (min, max); drawn for each episode, in any direction."""
     turbulence: Dryden | None = None
@@ -184,7 +185,6 @@ class Settings:
             if getattr(self, name) is not None or name not in _OPTIONAL:
                 checks.whole_number(name, getattr(self, name), low, high)
         checks.flag("noise", self.noise)
-        checks.flag("nominal_controller", self.nominal_controller)
         if not isinstance(self.max_rates, Sized) or len(self.max_rates) != 3:
             raise ValueError(f"max_rates: expected 3 numbers [rad/s], got {self.max_rates!r:.100}")
         for rate in self.max_rates:

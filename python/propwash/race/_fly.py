@@ -55,6 +55,7 @@ def fly(
     dtype: Literal["float32", "float64"] = "float64",
     time_limit: float = TIME_LIMIT,
     progress: Callable[[float], None] | None = None,
+    control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
 ) -> Result:
     """Simulates a flight through a course, with the noise of the vehicle, and scores it.
 
@@ -65,11 +66,13 @@ def fly(
     course at its nominal poses, or `scene`, if its gates have no perturbation. course: names of
     gates in order; None: all. start: (3,) m, world frame. yaw: rad. None: those of the scene.
     dtype: without a pilot. time_limit: s. progress: called with the completed fraction.
+    control_vehicle: the vehicle that planner, pilot and controllers assume; None: `vehicle`.
 
     The geometric tracking controller follows the plans. Requires scipy. Raises ValueError or
     TypeError for invalid arguments, and for invalid commands and estimates of a pilot.
     """
     parameters = vehicles.load(vehicle)
+    known = parameters if control_vehicle is None else vehicles.load(control_vehicle)
     seed = _checks.whole_number("seed", seed, 0, 2**64 - 1)
     if scene is None:
         scene = Scene.load("alphapilot", seed=seed)
@@ -87,18 +90,18 @@ def fly(
         if sensors is not None:
             raise ValueError("sensors: expected with a pilot, such as pilot=race.SensorPilot")
         points = route(point, gates).points(gates)
-        path = _plan.Planner(parameters, limits or _plan.LIMITS).plan(points, heading)
+        path = _plan.Planner(known, limits or _plan.LIMITS).plan(points, heading)
         if progress is not None:
             progress(0.5)
-        flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
+        flight = _simulated(parameters, known, path, point, heading, dtype, seed, time_limit)
     else:
-        known = _known_gates(scene, nominal, gates)
+        known_gates = _known_gates(scene, nominal, gates)
         briefing = Briefing(
-            tuple(known), point, heading, parameters, sensors or SensorSuite(), DEFAULT_DT, limits
+            tuple(known_gates), point, heading, known, sensors or SensorSuite(), DEFAULT_DT, limits
         )
         recorder = _Recorder(scene, gates, time_limit, progress)
         _by_sensors(parameters, pilot, briefing, recorder, seed)
-        flight, estimates = recorder.flight(), recorder.estimates(known)
+        flight, estimates = recorder.flight(), recorder.estimates(known_gates)
     result = judge(scene, flight, course, time_limit=time_limit)
     if progress is not None:
         progress(1.0)
@@ -172,7 +175,7 @@ def _by_sensors(
     seed: int,
 ) -> None:
     """Flies with a pilot until the recorder reports the end."""
-    vehicle = Multicopter(parameters, seed=seed)
+    vehicle = Multicopter(parameters, seed=seed, control_vehicle=briefing.vehicle)
     vehicle.reset(position=briefing.position, attitude=_level(briefing.yaw))
     vehicle.outer_loops = replace(vehicle.outer_loops, tracking_tilt_limit=_plan.TILT)
     suite, dt = briefing.sensors, briefing.dt
@@ -240,6 +243,7 @@ def _known_gates(scene: Scene, nominal: Scene | None, gates: Sequence[Gate]) -> 
 
 def _simulated(
     vehicle: VehicleParameters,
+    control_vehicle: VehicleParameters,
     path: Path,
     point: Array,
     heading: float,
@@ -247,7 +251,7 @@ def _simulated(
     seed: int,
     time_limit: float,
 ) -> Flight:
-    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
+    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1, control_vehicle=control_vehicle)
     fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
     fleet.reset(position=point, attitude=_level(heading))
     start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}

@@ -122,6 +122,7 @@ class Multicopter(_core.Multicopter):
     integrator: "rk4", "euler" or "symplectic_euler".
     seed, id: of the noise: vehicles with one seed differ by their id.
     noise: False disables process noise, IMU noise and IMU biases.
+    control_vehicle: the vehicle that the controllers assume, given as `vehicle`; None: `vehicle`.
 
     It starts at the origin in hover trim. Raises ParameterError for an invalid vehicle.
 
@@ -130,6 +131,8 @@ class Multicopter(_core.Multicopter):
     """
 
     parameters: VehicleParameters
+    control_vehicle: VehicleParameters | None
+    """The vehicle that the controllers assume; None: that of `parameters`."""
 
     def __init__(
         self,
@@ -138,8 +141,10 @@ class Multicopter(_core.Multicopter):
         seed: int = 0,
         id: int = 0,
         noise: bool = True,
+        control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
+        control = None if control_vehicle is None else vehicles.load(control_vehicle)
         seed, id, noise = (
             _checks.seed(seed),
             _checks.seed(id, "id", 32),
@@ -147,8 +152,8 @@ class Multicopter(_core.Multicopter):
         )
         _checks.choice("integrator", integrator, ("rk4", "euler", "symplectic_euler"))
         with located(vehicle):
-            super().__init__(parameters, integrator, seed, id, noise)
-        self.parameters = parameters
+            super().__init__(parameters, integrator, seed, id, noise, control)
+        self.parameters, self.control_vehicle = parameters, control
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
         self._loops: OuterLoops | None = None
 
@@ -318,7 +323,7 @@ class Multicopter(_core.Multicopter):
         return ImuReading(*self._imu())
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
-        arguments = (self.parameters, *self._options)
+        arguments = (self.parameters, *self._options, self.control_vehicle)
         state = (type(self), Multicopter, arguments, self.snapshot(), self._loops)
         return rebuilt, state, vars(self)
 

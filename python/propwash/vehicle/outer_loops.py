@@ -77,6 +77,8 @@ class OuterLoops:
     """1/s, the same filter, q of eq. (19)."""
     prioritised: bool
     """Whether saturation reduces yaw first, then thrust, then tilt; False: rotors are clipped."""
+    disturbance_bandwidth: float
+    """1/s, of the disturbance observer of geometric and backstepping control; 0: none."""
     backstepping: Triple
     """1/s, alpha of position; of roll and pitch; of yaw."""
     backstepping_rate: Triple

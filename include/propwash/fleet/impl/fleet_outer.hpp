@@ -59,7 +59,7 @@ void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps, E
 
 template <class T, int N>
 OuterLoopParameters Fleet<T, N>::outer_loops() const {
-  return outer_.is_ready ? outer_.parameters : outer_loops_for(vehicle(), options().dt);
+  return outer_.is_ready ? outer_.parameters : outer_loops_for(control_vehicle(), options().dt);
 }
 
 template <class T, int N>
@@ -72,7 +72,7 @@ void Fleet<T, N>::set_outer_loops(const OuterLoopParameters& parameters) {
 /// Computes the constants of the loops; allocates their state if absent.
 template <class T, int N>
 void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
-  validate_outer_loops(vehicle());
+  validate_outer_loops(control_vehicle());
   using Run = detail::OuterRun<T>;
   if (plan_.kernels.lanes > Run::max_lanes || plan_.kernels.lanes % Run::Real::lanes != 0) {
     PROPWASH_THROW(
@@ -88,12 +88,9 @@ void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
     outer_.held.swap(rows);
   }
   outer_.parameters = parameters;
-  outer_.law = make_outer_loop_law<T>(vehicle(), parameters, options().dt);
-  outer_.allocation = make_allocation<T, Dynamic>(vehicle().rotors, vehicle().motor);
-  outer_.law.prioritised = outer_.law.prioritised && can_prioritise(outer_.allocation);
-  outer_.imu_attitude = cast<T>(vehicle().imu.attitude);
-  outer_.imu_position = cast<T>(vehicle().imu.position);
-  outer_.gravity = static_cast<T>(norm(vehicle().body.gravity));
+  outer_.constants = make_outer_loop_constants<T, Dynamic>(control_vehicle(), vehicle().imu,
+                                                           parameters, options().dt);
+  outer_.gravity = static_cast<T>(norm(control_vehicle().body.gravity));
   outer_.is_ready = true;
 }
 
@@ -136,14 +133,14 @@ void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command,
         std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
   }
   plan_.require_rank();
-  if (!plan_.gravity_is_shared) {
+  if (!plan_.gravity_is_shared && !options().control_vehicle) {
     PROPWASH_THROW(ParameterError("body.gravity: expected that of the fleet's vehicle, " +
                                   detail::formatted(vehicle().body.gravity) +
                                   ", for all vehicles, because the outer loops use it"));
   }
   const bool by_rates = commands_rates(command.loop);
   if (by_rates) validate_rate_loops(vehicle());
-  if (!outer_.is_ready) prepare_outer(outer_loops_for(vehicle(), options().dt));
+  if (!outer_.is_ready) prepare_outer(outer_loops());
   const auto interval = static_cast<std::uint64_t>(outer_.parameters.interval);
   bool is_due = outer_.loop != static_cast<int>(command.loop);
   if (is_due) begin_outer(command.loop);
@@ -159,7 +156,7 @@ void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command,
   const detail::OuterJob<T> job{outer_,
                                 command,
                                 estimate,
-                                plan_.starts.data(),
+                                plan_.starts.data() + plan_.start_assumed_weight,
                                 plan_.start_stride(),
                                 plan_.kernels.lanes,
                                 plan_.kernels.measure};

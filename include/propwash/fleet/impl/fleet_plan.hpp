@@ -20,7 +20,7 @@ namespace detail {
 template <class T>
 struct FleetPlan {
   static constexpr int start_weight = 2, start_time_constant = 3, start_voltage = 4,
-                       start_hover = 5;
+                       start_assumed_weight = 5, start_hover = 6;
 
   VehicleParameters vehicle;  ///< the vehicle of the constructor
   FleetOptions options;
@@ -36,7 +36,7 @@ struct FleetPlan {
   LineVector<std::byte> constants;  ///< one set for all, or one per block
   /// Numbers for a reset, per vehicle: deviations of the initial biases [m/s^2, rad/s], weight [N],
   /// the shortest time constant of the motors [s], voltage of a full battery circuit over nominal
-  /// voltage, then rotor speeds in hover [rad/s].
+  /// voltage, the weight that the outer loops assume [N], then rotor speeds in hover [rad/s].
   std::vector<T> starts;
   std::vector<T> nominal_rotors;  ///< coefficients at effectiveness 1; empty: all are 1
 
@@ -53,6 +53,7 @@ struct FleetPlan {
           ": expected " + std::to_string(expected_rotors) + ", the template argument of Fleet"));
     }
     check_options();
+    if (options.control_vehicle) validate_control_vehicle(*options.control_vehicle, vehicle);
     validate_time_step(vehicle, options.integrator, options.dt);
     motor_delay = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
     prepare([this](std::size_t) -> const VehicleParameters& { return vehicle; }, false);
@@ -77,12 +78,14 @@ struct FleetPlan {
             options.noise,
             options.turbulence,
             options.turbulence_heading,
-            options.nominal_controller ? &vehicle : nullptr};
+            options.control_vehicle ? &*options.control_vehicle : nullptr};
   }
+  /// The vehicle that the outer loops assume.
+  const VehicleParameters& control_vehicle() const { return setting().assumed(vehicle); }
 
   void require_rank() const {
     if (rank == 4) return;
-    validate_allocation(vehicle);
+    validate_allocation(control_vehicle());
     PROPWASH_THROW(ParameterError("lowest rank of the vehicles' allocation matrices = " +
                                   std::to_string(rank) + ": expected 4; command rotor speeds"));
   }
@@ -139,7 +142,7 @@ struct FleetPlan {
       can_update = allocation.rank == 4 && is_parallel(parameters) == kernels.is_principal &&
                    have_same_features(switches, fleet_switches(parameters, setting)) &&
                    has_fleet_gravity(parameters);
-      append_start(parameters, allocation, new_starts);
+      append_start(parameters, setting, allocation, new_starts);
       each = fleet_numbers(parameters, setting, kernels.is_principal);
       numbers.insert(numbers.end(), each.begin(), each.end());
     }
@@ -256,7 +259,7 @@ struct FleetPlan {
     }
   }
 
-  void append_start(const VehicleParameters& parameters,
+  void append_start(const VehicleParameters& parameters, const FleetSetting& setting,
                     const Allocation<double, Dynamic>& allocation, std::vector<T>& to) const {
     const double weight = weight_of(parameters.body);
     const auto hover = allocate(allocation, Wrench<double>{{}, weight});
@@ -268,6 +271,7 @@ struct FleetPlan {
     to.push_back(T(battery.cells > 0.0
                        ? battery.cells * battery.full_voltage / battery.nominal_voltage
                        : 1.0));
+    to.push_back(T(weight_of(setting.assumed(parameters).body)));
     for (const double speed : hover) to.push_back(T(speed));
   }
 
@@ -277,11 +281,11 @@ struct FleetPlan {
   void prepare(const ParametersOf& parameters_of, bool individual) {
     const FleetSetting setting = this->setting();
     const std::size_t count = individual ? size : 1;
-    const VehicleParameters* const nominal = setting.controller;
-    bool parallel = nominal == nullptr || is_parallel(*nominal);
-    int new_rank = nominal == nullptr
+    const VehicleParameters* const control = setting.control_vehicle;
+    bool parallel = control == nullptr || is_parallel(*control);
+    int new_rank = control == nullptr
                        ? 4
-                       : make_allocation<double, Dynamic>(nominal->rotors, nominal->motor).rank;
+                       : make_allocation<double, Dynamic>(control->rotors, control->motor).rank;
     bool shared_gravity = true;
     const auto expected = fields(vehicle);
     FleetSwitches needed{};
@@ -294,7 +298,7 @@ struct FleetPlan {
       shared_gravity = shared_gravity && has_fleet_gravity(parameters);
       const auto allocation = make_allocation<double, Dynamic>(parameters.rotors, parameters.motor);
       new_rank = std::min(new_rank, allocation.rank);
-      append_start(parameters, allocation, new_starts);
+      append_start(parameters, setting, allocation, new_starts);
       const auto features = fleet_switches(parameters, setting);
       needed = i == 0 ? features : combined(needed, features);
     }

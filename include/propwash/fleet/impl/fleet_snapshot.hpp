@@ -15,7 +15,7 @@ namespace detail {
 struct FleetSnapshotHeader {
   char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '4'};
   std::uint64_t size = 0;
-  std::uint64_t vehicle = 0;  ///< fingerprint
+  std::uint64_t vehicle = 0;  ///< fingerprint, with that of the control vehicle
   std::uint32_t rotors = 0;
   std::uint32_t bytes_of_number = 0;
   std::uint32_t motor_slots = 0;
@@ -71,7 +71,7 @@ template <class T, int N>
 detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   detail::FleetSnapshotHeader h;
   h.size = size();
-  h.vehicle = fingerprint(vehicle());
+  h.vehicle = fingerprint(vehicle(), options().control_vehicle);
   h.rotors = static_cast<std::uint32_t>(rotors());
   h.bytes_of_number = sizeof(T);
   h.motor_slots = static_cast<std::uint32_t>(memory_.past_motor_commands.rows);

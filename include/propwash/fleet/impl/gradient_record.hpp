@@ -22,7 +22,8 @@ inline std::vector<int> command_parts(const FleetCommandKind& kind, int rotors) 
   return {3, 3, 3, 3, 3, 1, 1, 1};
 }
 
-/// The constants of a vehicle in the order of for_each_number, then its mass.
+/// The constants of a vehicle in the order of for_each_number, then the mass that the outer loops
+/// assume.
 template <class Shape>
 std::vector<double> gradient_numbers(const VehicleParameters& vehicle, const FleetSetting& setting,
                                      const std::vector<double>& effectiveness) {
@@ -34,7 +35,7 @@ std::vector<double> gradient_numbers(const VehicleParameters& vehicle, const Fle
   }
   std::vector<double> numbers;
   for_each_number(constants, [&](double x) { numbers.push_back(x); });
-  numbers.push_back(vehicle.body.mass);
+  numbers.push_back(setting.assumed(vehicle).body.mass);
   return numbers;
 }
 
@@ -110,13 +111,9 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
     const auto parameters = fleet.outer_loops();
     interval_ = static_cast<std::uint64_t>(parameters.interval);
     outer_.loop = kind.loop, outer_.free_heading = kind.free_heading;
-    outer_.law = make_outer_loop_law<double>(fleet.vehicle(), parameters, setting_.dt);
-    outer_.allocation =
-        make_allocation<double, Dynamic>(fleet.vehicle().rotors, fleet.vehicle().motor);
-    outer_.law.prioritised = outer_.law.prioritised && can_prioritise(outer_.allocation);
-    outer_.imu_attitude = fleet.vehicle().imu.attitude;
-    outer_.imu_position = fleet.vehicle().imu.position;
-    loop_memory_ = memory_numbers(kind.loop);
+    outer_.constants = make_outer_loop_constants<double, Dynamic>(
+        fleet.control_vehicle(), fleet.vehicle().imu, parameters, setting_.dt);
+    loop_memory_ = memory_numbers(outer_.constants.law, kind.loop);
   }
   for (const int width : detail::command_parts(kind, setting_.rotors)) command_width_ += width;
   kernel_ = plan.kernel(setting_.has_rates);

@@ -18,8 +18,12 @@ struct FleetSetting {
   bool noise = true;
   DrydenParameters<double> turbulence{};  ///< wind_speed_6m 0: none
   double turbulence_heading = 0.0;        ///< rad, of the mean wind, from world x
-  /// Whose rotors, motors and inertia the rate controllers assume; null: each vehicle's own.
-  const VehicleParameters* controller = nullptr;
+  /// The vehicle that the controllers assume; null: the one that they control.
+  const VehicleParameters* control_vehicle = nullptr;
+
+  const VehicleParameters& assumed(const VehicleParameters& vehicle) const {
+    return control_vehicle == nullptr ? vehicle : *control_vehicle;
+  }
 };
 
 namespace detail {
@@ -27,9 +31,8 @@ namespace detail {
 template <class Shape>
 FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParameters& vehicle,
                                                             const FleetSetting& setting) {
-  const VehicleParameters& nominal = setting.controller == nullptr ? vehicle : *setting.controller;
   FleetConstants<double, Dynamic, Shape> c{
-      make_tick_constants<double, Dynamic, Shape>(vehicle, nominal)};
+      make_tick_constants<double, Dynamic, Shape>(vehicle, setting.assumed(vehicle))};
   set_time_step(c, vehicle, setting.integrator, setting.dt, setting.noise);
   if (setting.turbulence.wind_speed_6m > 0.0) {
     c.turbulence = make_dryden_filter(setting.turbulence, setting.dt);

@@ -24,14 +24,11 @@ struct FleetOuter {
 
   bool is_ready = false;
   OuterLoopParameters parameters;
-  OuterLoopLaw<T> law;
-  Allocation<T, Dynamic> allocation;
-  Quat<T> imu_attitude = Quat<T>::identity();  ///< q_BS
-  Vec3<T> imu_position{};                      ///< m, body frame
-  T gravity = 0;                               ///< m/s^2
-  int loop = -1;                               ///< the OuterLoop used last; -1: none
-  LineVector<T> memory;                        ///< blocks of OuterLoopState
-  LineVector<T> held;  ///< rates (size, 3) and thrust (size), or rotor speeds (size, rotors)
+  OuterLoopConstants<T, Dynamic> constants;
+  T gravity = 0;         ///< m/s^2
+  int loop = -1;         ///< the OuterLoop used last; -1: none
+  LineVector<T> memory;  ///< blocks of OuterLoopState
+  LineVector<T> held;    ///< rates (size, 3) and thrust (size), or rotor speeds (size, rotors)
 
   bool holds_rates() const { return commands_rates(static_cast<OuterLoop>(loop)); }
   /// Held numbers per vehicle: rates, then thrust, or rotor speeds.
@@ -55,8 +52,8 @@ struct OuterJob {
   FleetOuter<T>& outer;
   OuterRows<T> command;
   FleetMotionEstimate<T> estimate;
-  const T* starts;  // weight [N] at 2 of each row
-  std::size_t starts_stride;
+  const T* weights;  // N, assumed
+  std::size_t weights_stride;
   int lanes;  // of a block
   void (*measure)(const FleetBatch<T>&, std::size_t, std::size_t, T*, std::size_t);
 };
@@ -74,13 +71,14 @@ class OuterRun {
   OuterRun(const OuterJob<T>& job, const FleetBatch<T>& batch) : job_(job), batch_(batch) {}
 
   void block(std::size_t block) const {
+    const auto& constants = job_.outer.constants;
     const auto lanes = static_cast<std::size_t>(job_.lanes);
     const FleetLayout layout{batch_.rotors};
     const T* const state = batch_.state + block * static_cast<std::size_t>(layout.size()) * lanes;
     alignas(64) T readings[6 * max_lanes];
     const T* imu = state + static_cast<std::size_t>(FleetLayout::held_accelerometer) * lanes;
     const bool rates = commands_rates(job_.command.loop);
-    const int used = memory_numbers(job_.command.loop);
+    const int used = memory_numbers(constants.law, job_.command.loop);
     if (!rates && !batch_.switches.imu_is_slower) {
       job_.measure(batch_, block, block + 1, readings, 0);
       imu = readings;
@@ -99,13 +97,12 @@ class OuterRun {
       auto in = input(state + lane, first);
       const auto command = command_of(first);
       if (rates) {
-        const auto out = run_rate_loop(job_.outer.law, loop_state, in, command);
+        const auto out = run_rate_loop(constants.law, loop_state, in, command);
         hold(first, out.rates, out.thrust);
       } else {
-        const auto speeds = rotor_speeds(state + lane);
-        add_readings(imu + lane, speeds, in);
-        const auto wrench = run_wrench_loop(job_.outer.law, loop_state, in, command);
-        hold(first, outer_allocate(job_.outer.law, job_.outer.allocation, wrench, speeds));
+        const ImuReading<Real> reading{triple(imu + lane, 0), triple(imu + lane, 3)};
+        hold(first, run_speed_loop(constants, loop_state, in, command, reading,
+                                   rotor_speeds(state + lane)));
       }
       field = 0;
       for_each_number(loop_state, [&](Real& x) {
@@ -140,7 +137,7 @@ class OuterRun {
                  triple(state, FleetLayout::filter_value)};
     for (int lane = 0; lane < Real::lanes; ++lane) {
       const std::size_t vehicle = first + static_cast<std::size_t>(lane);
-      in.mass.v[lane] = job_.starts[vehicle * job_.starts_stride + 2];
+      in.mass.v[lane] = job_.weights[vehicle * job_.weights_stride];
     }
     in.mass = in.mass / job_.outer.gravity;
     return in;
@@ -153,15 +150,6 @@ class OuterRun {
       speeds[i] = Real::load(state + (FleetLayout::rotor_speeds + i) * job_.lanes);
     }
     return speeds;
-  }
-
-  void add_readings(const T* imu, const SmallArray<Real, Dynamic>& speeds,
-                    OuterLoopInput<Real>& in) const {
-    in.accelerometer_B = rotate(job_.outer.imu_attitude, triple(imu, 0));
-    in.gyroscope_B = rotate(job_.outer.imu_attitude, triple(imu, 3));
-    // subtract the centripetal term of the lever arm, but not that of the angular acceleration
-    in.accelerometer_B -= cross(in.gyroscope_B, cross(in.gyroscope_B, job_.outer.imu_position));
-    in.rotors = attained_wrench(job_.outer.allocation, speeds);
   }
 
   template <int Width>

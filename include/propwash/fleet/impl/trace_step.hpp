@@ -168,10 +168,7 @@ ImuReading<Traced> trace_imu(const TraceSetting& setting, const std::vector<int>
 struct TraceOuter {
   OuterLoop loop = OuterLoop::attitude;
   bool free_heading = false;
-  OuterLoopLaw<double> law;
-  Allocation<double, Dynamic> allocation;
-  Quat<double> imu_attitude = Quat<double>::identity();
-  Vec3<double> imu_position{};
+  OuterLoopConstants<double, Dynamic> constants;
 
   int held(int rotors) const { return commands_rates(loop) ? 4 : rotors; }
 };
@@ -218,26 +215,20 @@ std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& oute
   in.mass = Traced::of(numbers.back());
 
   OuterLoopState<Traced> state;
-  int left = memory_numbers(outer.loop);
+  int left = memory_numbers(outer.constants.law, outer.loop);
   for_each_number(state, [&](Traced& x) { x = left-- > 0 ? read.number() : Traced(); });
   const auto command = trace_command(outer, read);
   std::vector<int> outputs;
   TraceWriter write{outputs};
   if (commands_rates(outer.loop)) {
-    const auto out = run_rate_loop(outer.law, state, in, command);
+    const auto out = run_rate_loop(outer.constants.law, state, in, command);
     write.add(out.rates), write.add(out.thrust);
   } else {
     const auto first = inputs.end() - setting.environment();
     const auto imu = trace_imu<Shape>(setting, numbers, inputs, {first, inputs.end()});
-    in.accelerometer_B = rotate(outer.imu_attitude, imu.specific_force);
-    in.gyroscope_B = rotate(outer.imu_attitude, imu.angular_rate);
-    in.accelerometer_B =
-        in.accelerometer_B - cross(in.gyroscope_B, cross(in.gyroscope_B, outer.imu_position));
-    in.rotors = attained_wrench(outer.allocation, speeds);
-    const auto wrench = run_wrench_loop(outer.law, state, in, command);
-    write.add(outer_allocate(outer.law, outer.allocation, wrench, speeds));
+    write.add(run_speed_loop(outer.constants, state, in, command, imu, speeds));
   }
-  left = memory_numbers(outer.loop);
+  left = memory_numbers(outer.constants.law, outer.loop);
   for_each_number(state, [&](Traced& x) {
     if (left-- > 0) write.add(x);
   });

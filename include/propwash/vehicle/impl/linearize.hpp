@@ -100,7 +100,8 @@ BasicLinearizer<Columns>::BasicLinearizer(const VehicleParameters& vehicle,
     : parameters_(vehicle), options_(options) {
   validate(vehicle);
   if (options.discrete) validate_time_step(vehicle, options.integrator, options.dt);
-  constants_ = make_tick_constants<double, Dynamic, GeneralShape>(vehicle, vehicle);
+  if (options.control_vehicle) validate_control_vehicle(*options.control_vehicle, vehicle);
+  constants_ = make_tick_constants<double, Dynamic, GeneralShape>(vehicle, control_vehicle());
   constants_.imu.is_digital = false;
   if (!options.discrete) return;
   set_time_step(constants_, vehicle, options.integrator, options.dt, false);
@@ -111,7 +112,8 @@ template <int Columns>
 typename BasicLinearizer<Columns>::State BasicLinearizer<Columns>::trim() const {
   State state;
   const double weight = weight_of(parameters_.body);
-  state.rotor_speeds = allocate(constants_.allocation, Wrench<double>{{}, weight});
+  const auto allocation = make_allocation<double, Dynamic>(parameters_.rotors, parameters_.motor);
+  state.rotor_speeds = allocate(allocation, Wrench<double>{{}, weight});
   return state;
 }
 
@@ -320,7 +322,7 @@ void BasicLinearizer<Columns>::require_closed_loop() const {
         "options.discrete = false: expected true for a RateThrust, because the rate controller is "
         "discrete; set LinearizeOptions::discrete and the dt of the controller"));
   }
-  validate_allocation(parameters_);
+  validate_allocation(control_vehicle());
   if (is_slower_than_steps(parameters_.imu.rate, options_.dt)) {
     PROPWASH_THROW(std::invalid_argument(
         "imu.rate = " + std::to_string(parameters_.imu.rate) +

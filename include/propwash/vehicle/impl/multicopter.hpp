@@ -18,13 +18,14 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
                                   "': number of rotors = " + std::to_string(count) + ": expected " +
                                   std::to_string(N) + ", the template argument of Multicopter"));
   }
+  if (options.control_vehicle) validate_control_vehicle(*options.control_vehicle, parameters);
   parallel_ = is_parallel(parameters);
   if (parallel_) parallel_model_ = make_model<T, N, ParallelShape>(parameters);
-  constants_ = make_tick_constants<T, N, GeneralShape>(parameters, parameters);
+  constants_ = make_tick_constants<T, N, GeneralShape>(parameters, control_vehicle());
 
   const auto& noise = parameters.process_noise;
   has_noise_ = options.noise && (noise.force > 0 || noise.torque > 0 || is_noisy(parameters.imu));
-  memory_.vehicle = fingerprint(parameters);
+  memory_.vehicle = fingerprint(parameters, options.control_vehicle);
   memory_.integrator = static_cast<std::uint32_t>(options.integrator);
   memory_.noise = options.noise ? 1 : 0;
   memory_.seed = options.seed;
@@ -38,7 +39,8 @@ template <int N, class T>
 typename Multicopter<N, T>::State Multicopter<N, T>::trim() const {
   State state;
   const T weight = T(weight_of(parameters_.body));
-  state.rotor_speeds = allocate(constants_.allocation, Wrench<T>{{}, weight});
+  const auto allocation = make_allocation<T, N>(parameters_.rotors, parameters_.motor);
+  state.rotor_speeds = allocate(allocation, Wrench<T>{{}, weight});
   return state;
 }
 
@@ -100,7 +102,7 @@ template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
   if (snapshot.vehicle != memory_.vehicle) {
     PROPWASH_THROW(std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
-                                         "' with the same parameters"));
+                                         "' with the same parameters and control vehicle"));
   }
   if (snapshot.integrator != memory_.integrator || snapshot.noise != memory_.noise) {
     PROPWASH_THROW(

@@ -8,7 +8,7 @@ namespace propwash {
 template <int N, class T>
 void Multicopter<N, T>::set_outer_loops(const OuterLoopParameters& parameters) {
   validate(parameters);
-  validate_outer_loops(parameters_);
+  validate_outer_loops(control_vehicle());
   outer_parameters_ = parameters;
   outer_is_set_ = true;
   outer_dt_ = 0.0;
@@ -17,9 +17,9 @@ void Multicopter<N, T>::set_outer_loops(const OuterLoopParameters& parameters) {
 /// Computes the constants of the outer loops for steps of step_.dt.
 template <int N, class T>
 void Multicopter<N, T>::prepare_outer() {
-  if (!outer_is_set_) outer_parameters_ = outer_loops_for(parameters_, step_.dt);
-  outer_law_ = make_outer_loop_law<T>(parameters_, outer_parameters_, step_.dt);
-  outer_law_.prioritised = outer_law_.prioritised && can_prioritise(constants_.allocation);
+  if (!outer_is_set_) outer_parameters_ = outer_loops_for(control_vehicle(), step_.dt);
+  outer_ = make_outer_loop_constants<T, N>(control_vehicle(), parameters_.imu, outer_parameters_,
+                                           step_.dt);
   outer_dt_ = step_.dt;
 }
 
@@ -27,7 +27,7 @@ template <int N, class T>
 void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt,
                              const MotionEstimate<T>* estimate) {
   const bool by_rates = commands_rates(command.loop);
-  if (outer_dt_ == 0.0) validate_outer_loops(parameters_);
+  if (outer_dt_ == 0.0) validate_outer_loops(control_vehicle());
   if (by_rates) validate_rate_loops(parameters_);
   prepare_step(dt);
   if (outer_dt_ != step_.dt) prepare_outer();
@@ -51,19 +51,12 @@ void Multicopter<N, T>::update_outer(const OuterLoopCommand<T>& command,
   OuterLoopInput<T> in;
   in.motion = estimate ? *estimate : MotionEstimate<T>{x.position, x.velocity, x.attitude, {}};
   in.motion.rates_B = memory_.controller.filter.value;
-  in.mass = T(parameters_.body.mass);
+  in.mass = T(control_vehicle().body.mass);
   if (commands_rates(command.loop)) {
-    memory_.held_rates = run_rate_loop(outer_law_, memory_.outer, in, command);
-    return;
+    memory_.held_rates = run_rate_loop(outer_.law, memory_.outer, in, command);
+  } else {
+    memory_.held_speeds = run_speed_loop(outer_, memory_.outer, in, command, imu(), x.rotor_speeds);
   }
-  const auto reading = imu();
-  const auto& device = constants_.imu.parameters;
-  in.gyroscope_B = rotate(device.attitude, reading.angular_rate);
-  in.accelerometer_B = rotate(device.attitude, reading.specific_force) -
-                       cross(in.gyroscope_B, cross(in.gyroscope_B, device.position));
-  in.rotors = attained_wrench(constants_.allocation, x.rotor_speeds);
-  const Wrench<T> desired = run_wrench_loop(outer_law_, memory_.outer, in, command);
-  memory_.held_speeds = outer_allocate(outer_law_, constants_.allocation, desired, x.rotor_speeds);
 }
 
 }  // namespace propwash
