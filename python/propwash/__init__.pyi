@@ -1,6 +1,8 @@
 # The public names of propwash, each with the subpackage that defines it. __init__.py reads this file to
 # import them at first use; type checkers read it instead of __init__.py.
 
+__all__: list[str]
+
 from . import (
     arcade as arcade,
     autopilot as autopilot,

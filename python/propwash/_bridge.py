@@ -1,12 +1,15 @@
-"""What the bridges to other programs have in common: pacing, refused inputs, types of ROS."""
+"""What long-running programs have in common: pacing, signals, refused inputs, types of ROS."""
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from contextlib import suppress
+from types import FrameType
+from typing import Any, Protocol
 
 
 class Pacer:
@@ -93,3 +96,44 @@ def ros_types(distribution: str, definitions: Mapping[str, str]) -> Any:
         types |= get_types_from_msg(text, kind)
     store.register(types)
     return store
+
+
+_SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")
+    if hasattr(signal, name)  # Windows has no SIGHUP
+]
+
+
+class Stoppable(Protocol):
+    """A loop that ends after the present round if `stopped` is true."""
+
+    stopped: bool
+
+
+class Interrupt:
+    """A context in which Ctrl-C, SIGTERM and the end of the terminal set `stopped` of a loop.
+
+    A second signal raises KeyboardInterrupt at once. SIGTERM and SIGHUP remain ignored where they
+    are, as by nohup. Outside the main thread nothing changes.
+    """
+
+    def __init__(self, loop: Stoppable) -> None:
+        self._loop = loop
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> None:
+        with suppress(ValueError):  # not in the main thread
+            for number in _SIGNALS:
+                if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._stop)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._loop.stopped:
+            raise KeyboardInterrupt
+        self._loop.stopped = True
+
+    def __exit__(self, *_: object) -> None:
+        for number, before in self._before.items():
+            if before is not None:  # not set from Python
+                signal.signal(number, before)

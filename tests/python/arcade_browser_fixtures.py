@@ -20,7 +20,8 @@ def browser() -> Iterator[Any]:
 def arcade(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningArcade]:
     running = RunningArcade(tmp_path_factory.mktemp("arcade") / "flights", "--course", "eight")
     yield running
-    assert re.fullmatch(r"propwash arcade: \d+ flight logs? written( in \S+)?\n", running.stop())
+    written = r"propwash arcade: \d+ flight logs? written( in \S+)?\npropwash: stopped\n"
+    assert re.fullmatch(written, running.stop())
 
 
 @pytest.fixture

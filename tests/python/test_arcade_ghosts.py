@@ -157,6 +157,7 @@ def test_a_ghost_that_cannot_be_made_is_reported_and_the_others_fly() -> None:
         Choices.of(COURSES, runner.game, "blackbird"),
         size=(64, 64),
         board=lambda course, seed: messages.BoardMessage(course, seed, []),
+        prepare=lambda game: None,
         make_ghost=make,
         send=sent.append,
     )

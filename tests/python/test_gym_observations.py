@@ -84,7 +84,10 @@ def _returning(function: Any) -> type[pg.Task]:
         (lambda s: {1: np.zeros((4, 2))}, "expected arrays by name"),
         (lambda s: {"a": {"b": np.zeros((4, 2))}}, r"\['a'\]: expected numbers, got object"),
         (lambda s: "far", "expected numbers"),
-        (lambda s: np.full((4, 2), np.nan), "expected finite observations"),
+        (
+            lambda s: np.full((4, 2), np.nan),
+            "expected finite numbers, got nan in column 0 for environment 0",
+        ),
     ],
 )
 def test_invalid_observations_are_refused(function: Any, message: str) -> None:

@@ -353,10 +353,15 @@ def test_a_restarted_master_ends_the_node(tmp_path: Path) -> None:
     with ExitStack() as rest:
         with master(port, tmp_path) as environment:
             process = rest.enter_context(node(environment, *START, "--record", str(bag)))
+        assert process.stdout is not None
+        text = ""
+        while f"the master at http://localhost:{port} does not answer" not in text:
+            line = process.stdout.readline()
+            assert line, text
+            text += line
         with master(port, tmp_path):
-            text = process.communicate(timeout=60)[0]
+            text += process.communicate(timeout=60)[0]
     assert process.returncode == 2, text
-    assert f"the master at http://localhost:{port} does not answer" in text
     (last,) = text.splitlines()[-1:]
     assert last.startswith("propwash: the ROS master does not know this node any more")
     assert "start this node again" in last

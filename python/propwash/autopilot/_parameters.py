@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.autopilot._motors import QUAD_X, MotorMap, match, with_reversed_spins
+from propwash.control import Allocation
 from propwash.vehicle import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -142,7 +143,7 @@ def _as_simulated(
     vehicle: VehicleParameters, program: str, own_spins: bool
 ) -> tuple[VehicleParameters, MotorMap]:
     """The vehicle with the spins that are simulated, and its match with the program's motors."""
-    if not all(rotor.torque_coefficient > 0.0 for rotor in vehicle.rotors):
+    if not np.all(_levers(vehicle)[:, 2] != 0.0):
         raise ValueError(
             f"vehicle {vehicle.name!r}, rotor.torque_coefficient: expected > 0 on all rotors, "
             "without which it has no control of yaw; set it"
@@ -165,12 +166,8 @@ def _hover(vehicle: VehicleParameters, low: float, high: float) -> float:
 
 def _levers(vehicle: VehicleParameters) -> Array:
     """(N, 3) m, torque about x, y, z over the thrust of each rotor."""
-    return np.array(
-        [
-            (r.position[1], -r.position[0], -r.spin * r.torque_coefficient / r.thrust_coefficient)
-            for r in vehicle.rotors
-        ]
-    )
+    matrix = Allocation(vehicle).matrix
+    return np.asarray((matrix[:3] / matrix[3]).T)
 
 
 def _px4_torque(vehicle: VehicleParameters) -> Array:
@@ -209,11 +206,12 @@ def _plants(vehicle: VehicleParameters, torque: Array) -> list[_Plant]:
     up, down, fastest = (float(np.mean(vehicle.motor_values(name))) for name in names)
     lag, delay = 0.5 * (up + down), vehicle.motor.command_delay
     speed = math.sqrt(vehicle.weight / vehicle.max_thrust) * fastest
-    zeros = [r.inertia / (2.0 * r.torque_coefficient * speed) for r in vehicle.rotors]
+    inertias = np.array([rotor.inertia for rotor in vehicle.rotors])
+    zeros = inertias / (2.0 * np.abs(Allocation(vehicle).matrix[2]) * speed)
     authority = torque / moments
     return [
         _Plant(float(a), lag, delay, zero)
-        for a, zero in zip(authority, (0.0, 0.0, float(np.mean(zeros))), strict=True)
+        for a, zero in zip(authority, (0.0, 0.0, float(zeros.mean())), strict=True)
     ]
 
 

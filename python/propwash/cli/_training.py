@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from propwash._bridge import Interrupt
 from propwash._files import written_whole
-from propwash._interrupt import Interrupt
 from propwash.cli import _training_curve
 from propwash.cli._shared import saved
 from propwash.cli._training_errors import place_of, without_thread_reports

@@ -8,8 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
-from propwash._bridge import Pacer
-from propwash._interrupt import Interrupt
+from propwash._bridge import Interrupt, Pacer
 from propwash.ros._messages import Message
 from propwash.ros._node import Node, Outputs
 
