@@ -25,6 +25,11 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 MULTICOPTERS = pw.vehicles.names()  # all shipped vehicles
 
 
+def slow_if(condition: bool) -> list[pytest.MarkDecorator]:
+    """The marks of a case of a test that is slow only in some cases."""
+    return [pytest.mark.slow] if condition else []
+
+
 def compiler() -> str:
     """A C++ compiler; skips if it is missing."""
     for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):

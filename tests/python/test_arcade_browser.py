@@ -65,6 +65,7 @@ def fly_to_a_gate(page: ArcadePage) -> list[str]:
     return list(passed)
 
 
+@pytest.mark.slow
 def test_keys_fly_through_a_gate_and_the_log_has_the_flight(
     arcade: RunningArcade, context: Any
 ) -> None:
@@ -114,6 +115,7 @@ def moves(page: ArcadePage, key: str, direction: Any) -> bool:
     return not page.get(collided)
 
 
+@pytest.mark.slow
 def test_each_key_moves_the_vehicle_in_its_direction(arcade: RunningArcade, context: Any) -> None:
     page = ArcadePage(context, arcade.url)
     take_off(page, scale=0.25)
@@ -134,6 +136,7 @@ def test_each_key_moves_the_vehicle_in_its_direction(arcade: RunningArcade, cont
         assert moved, key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("course", ["alphapilot", "eight"])
 def test_latency_from_key_to_image(
     arcade: RunningArcade, context: Any, record_property: Any, course: str
@@ -160,6 +163,7 @@ def test_latency_from_key_to_image(
     print(f"{course}: from key to image {text}")
 
 
+@pytest.mark.slow
 def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, context: Any) -> None:
     page = ArcadePage(context, arcade.url)
     take_off(page)
@@ -192,6 +196,7 @@ def test_the_menu_loads_another_course(arcade: RunningArcade, context: Any) -> N
     assert page.get("arcade.course.vehicle") == "flightgoggles"
 
 
+@pytest.mark.slow
 def test_lost_pilot_pauses_and_a_watcher_takes_over(arcade: RunningArcade, context: Any) -> None:
     pilot, watcher = ArcadePage(context, arcade.url), ArcadePage(context, arcade.url)
     assert pilot.get("arcade.status.role") == "pilot"
@@ -213,6 +218,7 @@ def test_lost_pilot_pauses_and_a_watcher_takes_over(arcade: RunningArcade, conte
     assert np.linalg.norm(np.array(watcher.get("arcade.hud.position")) - place) < 1.0
 
 
+@pytest.mark.slow
 def test_a_hidden_page_pauses_and_a_lost_focus_centres_the_sticks(
     arcade: RunningArcade, context: Any
 ) -> None:
@@ -230,6 +236,7 @@ def test_a_hidden_page_pauses_and_a_lost_focus_centres_the_sticks(
     page.page.keyboard.up("ArrowRight")
 
 
+@pytest.mark.slow
 def test_a_lost_server_is_shown_and_the_log_of_the_flight_is_kept(
     browser: Any, context: Any, tmp_path: Path
 ) -> None:
@@ -245,6 +252,7 @@ def test_a_lost_server_is_shown_and_the_log_of_the_flight_is_kept(
     assert logs.read_record(log).position[:, 2].max() > 0.7
 
 
+@pytest.mark.slow
 def test_a_transmitter_is_calibrated_once_and_flies(arcade: RunningArcade, context: Any) -> None:
     context.add_init_script(FAKE_GAMEPAD)
     page = ArcadePage(context, arcade.url)
@@ -361,6 +369,7 @@ def test_a_kept_calibration_that_is_invalid_is_ignored(arcade: RunningArcade, co
         assert page.page.evaluate(read, text) is None, text
 
 
+@pytest.mark.slow
 def test_no_sequence_of_keys_sends_an_invalid_message(arcade: RunningArcade, context: Any) -> None:
     page = ArcadePage(context, arcade.url)
     rng = np.random.default_rng(22)

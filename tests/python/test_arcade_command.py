@@ -73,6 +73,7 @@ async def fly(page: PageClient, pilot: Pilot, gates: int) -> dict[str, Any]:
     return page.newest("flight")
 
 
+@pytest.mark.slow
 def test_flight_passes_gates_and_is_logged_and_ranked(tmp_path: Path) -> None:
     game = arcade.Game(arcade.find_course("eight"), seed=3)
 
@@ -121,6 +122,7 @@ def test_signal_writes_the_flight_in_the_air(tmp_path: Path, number: int) -> Non
     assert logs.read_record(log).info["phase"] == "stopped"
 
 
+@pytest.mark.slow
 def test_lost_connection_pauses_and_the_flight_continues_on_the_next_page(tmp_path: Path) -> None:
     async def check(url: str) -> None:
         async with asyncio.timeout(LIMIT):
@@ -149,6 +151,7 @@ def test_lost_connection_pauses_and_the_flight_continues_on_the_next_page(tmp_pa
     assert len(list(tmp_path.glob("*.csv"))) == 1
 
 
+@pytest.mark.slow
 def test_selected_course_has_ghosts_of_the_best_flight_and_the_pilot(tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     pytest.importorskip("mcap")

@@ -45,6 +45,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "measure", briefly)
 
 
+@pytest.mark.slow
 def test_json_has_the_documented_fields(rows: list[bench.Row]) -> None:
     read = json.loads(bench.as_json(rows))
     assert list(read) == ["machine", "rows"]
@@ -98,6 +99,7 @@ def test_the_full_table_contains_every_combination() -> None:
     assert len(set(cases)) == len(cases) == 3 * 2 * 2 * 2 * 6 * 2
 
 
+@pytest.mark.slow
 def test_output_to_a_file_prints_nothing(
     brief: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -165,6 +165,7 @@ def test_alignment(moving: bool) -> None:
     assert (deviation[MOVING] < 0.1 * before[MOVING]).all()
 
 
+@pytest.mark.slow
 def test_the_mean_nees_of_flights_is_within_its_bounds(consistency: ModuleType) -> None:
     runs = [consistency.estimated(seed, 5.0, tilt_deg=35.0) for seed in range(100)]
     nees = np.array([run[0] for run in runs])

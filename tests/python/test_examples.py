@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import slow_if
 from lcm_helpers import multicast
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -105,6 +106,17 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["Crazyflie|Simulating a circle", "every frame has the time stamp of a pose: True"],
     ),
 ]
+SLOW = {
+    "avoid_person.py",
+    "imitate_flights.py",
+    "jax_gradients.py",
+    "mpc_casadi.py",
+    "perception_aware_yaw.py",
+    "stereo_depth.py",
+    "train_hover_ppo.py",
+    "vehicle_in_the_loop.py",
+    "vio_in_the_loop.py",
+}
 PLOTTING = ("avoid_person.py", "imitate_flights.py", "perception_aware_yaw.py", "stereo_depth.py")
 
 
@@ -114,7 +126,10 @@ def test_every_example_is_run() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == run | with_ros
 
 
-@pytest.mark.parametrize(("name", "arguments", "expected"), RUNS, ids=[run[0] for run in RUNS])
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [pytest.param(*run, id=run[0], marks=slow_if(run[0] in SLOW)) for run in RUNS],
+)
 def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_path: Path) -> None:
     if name == "alphapilot_camera.py":
         pytest.importorskip("PIL")
@@ -174,6 +189,7 @@ def test_wrong_arguments_are_reported_before_flights(
     assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (1, message, "")
 
 
+@pytest.mark.slow
 def test_a_recorded_flight_is_rendered_by_another_process(tmp_path: Path) -> None:
     """Without a recorded flight the example simulates one."""
     pytest.importorskip("zmq")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from fuzz_memory import MEMORY_READERS
 from fuzz_readers import FILE_READERS
+from helpers import slow_if
 
 CHILD = Path(__file__).with_name("fuzz_child.py")
 INPUTS, SECONDS = 400, 1.2
@@ -51,8 +52,10 @@ def _is_available(reader: str) -> bool:
     return all(importlib.util.find_spec(package) for package in PACKAGES.get(reader, ()))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group",
+    [pytest.param(group, marks=slow_if(group != "values in memory")) for group in GROUPS],
+)
 def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None:
     readers = [name for name in GROUPS[group] if _is_available(name)]
     if not readers:

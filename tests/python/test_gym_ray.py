@@ -43,6 +43,7 @@ pytestmark = [
     # ray leaves sockets and log files to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.slow,
 ]
 
 
@@ -300,7 +301,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         cluster.shutdown()
 
 
-@pytest.mark.slow
 def test_the_command_survives_the_loss_of_workers_and_nodes(
     cluster: Any,
     tmp_path: Path,

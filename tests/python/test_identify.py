@@ -58,6 +58,7 @@ def test_residuals_are_white_with_the_variance_of_the_noise(found: identify.Iden
         assert abs(white.autocorrelation) < SIGMAS / 1.96 * white.bound
 
 
+@pytest.mark.slow
 def test_errors_agree_with_the_standard_errors() -> None:
     """Also for short flights, where a sandwich estimate from few windows would be too small."""
     flight = clean_flight(4.0, np.random.default_rng(1))

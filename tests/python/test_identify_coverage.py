@@ -6,6 +6,8 @@ import pytest
 from identify_coverage import IMU, KINDS, POSE, coverage, total
 from scipy.stats import binom, chi2, norm
 
+pytestmark = pytest.mark.slow
+
 SETS = {POSE: 5, IMU: 9}
 INDEPENDENT = 4
 """The errors of the parameters of a fit are correlated: a fit counts as so many intervals."""
@@ -13,7 +15,6 @@ REFUSED = 1e-4
 """Probability of a failure of this test with a coverage at a limit of 90 to 98 %."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_contain_the_truth(kind: str) -> None:
     sets = SETS[kind]

@@ -64,6 +64,7 @@ def _name(problem: Problem, unknown: int) -> str:
     return [*names_of_logs, "sag"][unknown - len(problem.free)]
 
 
+@pytest.mark.slow
 def test_derivatives_are_central_differences_of_values(problem: Problem, somewhere: Array) -> None:
     """For all parameters, including those of the battery and the balances of the rotors."""
     at = problem.evaluate(somewhere)

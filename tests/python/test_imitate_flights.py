@@ -18,6 +18,8 @@ for package in ("gymnasium", "torch", "onnx", "onnxruntime"):
     pytest.importorskip(package)
 from propwash.gym.policy import Policy  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 program = importlib.import_module("imitate_flights")
 
 COURSE = "eight"

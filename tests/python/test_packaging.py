@@ -188,6 +188,7 @@ def test_wheel_runs_in_a_fresh_environment_without_a_compiler(
     assert str(venv) in flown.stdout
 
 
+@pytest.mark.slow
 def test_source_distribution_contains_all_sources(sdist: set[str]) -> None:
     required = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO"}
     folders = ("include", "src", "cmake", "bindings", "python")

@@ -35,6 +35,7 @@ def build(folder: Path) -> Path:
     return program
 
 
+@pytest.mark.slow
 def test_the_cpp_client_receives_all_images(tmp_path: Path) -> None:
     pytest.importorskip("zmq")
     program = build(tmp_path)

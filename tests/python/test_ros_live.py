@@ -35,7 +35,7 @@ def missing() -> str | None:
 
 
 REASON = missing()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+pytestmark = [pytest.mark.skipif(REASON is not None, reason=str(REASON)), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -330,7 +330,6 @@ def test_a_signal_inside_a_call_of_rospy_ends_the_node(
     assert text.endswith("propwash: stopped\n")
 
 
-@pytest.mark.slow
 def test_fifty_stops_with_subscribers_leave_no_node(environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "propwash", "ros", "--sim-time", "--renderer", "none", *START]
     draw = np.random.default_rng(1)

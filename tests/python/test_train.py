@@ -170,6 +170,7 @@ def test_the_tasks_can_be_trained(task: str) -> None:
     assert all(isinstance(value, float) for value in test_envs.task.merit(measured))
 
 
+@pytest.mark.slow
 def test_race_is_learnt_from_a_start_beyond_the_first_gate() -> None:
     """The straight line from the start reaches the first gate on the wrong side."""
     size: Any = {"width": 2.0, "height": 2.0, "border": 0.2, "depth": 0.1}
@@ -190,6 +191,7 @@ def test_race_is_learnt_from_a_start_beyond_the_first_gate() -> None:
     assert after["score"] > 20.0
 
 
+@pytest.mark.slow
 def test_the_commands_train_resume_and_fly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -487,6 +489,7 @@ def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
         policy.describe("track", {"path": pg.Circle(2.0)})
 
 
+@pytest.mark.slow
 def test_a_resumed_training_keeps_an_earlier_best_policy(tmp_path: Path) -> None:
     """Also one that was found after the last restart."""
     out = tmp_path / "hover"

@@ -141,6 +141,7 @@ def last_line(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_custom_tasks_are_trained_resumed_and_flown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,6 +275,7 @@ def test_a_full_disk_ends_training_with_the_files_written_before(
     assert main([*train, "--steps", str(6 * STEP), "--resume"]) == 0
 
 
+@pytest.mark.slow
 def test_a_write_that_fails_is_reported_in_one_line(tmp_path: Path) -> None:
     """The system refuses files of more than 80 kB: the first checkpoint is smaller."""
 
@@ -297,6 +299,7 @@ def test_a_write_that_fails_is_reported_in_one_line(tmp_path: Path) -> None:
     assert read_checkpoint(tmp_path / "out" / "checkpoint.pt")["learner"]["counts"][1] == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_of_several_seeds_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -332,6 +335,7 @@ def test_an_interrupted_run_of_several_seeds_is_resumed(
     assert [seed for seed, step in trained if step == 4 * STEP] == [7, 8, 9]
 
 
+@pytest.mark.slow
 def test_seeds_added_by_a_resumed_run_have_the_settings_of_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -414,6 +418,7 @@ def test_the_worst_episodes_lack_success_and_have_low_returns(
     assert result.worst(2).tolist() == worst[:2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not EXAMPLES.is_dir(), reason="examples are missing")
 def test_the_example_task_is_learnt_with_the_default_recipe(
     monkeypatch: pytest.MonkeyPatch,

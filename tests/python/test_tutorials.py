@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import compiler
+from helpers import compiler, slow_if
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -98,8 +98,15 @@ def test_there_are_five_tutorials() -> None:
     assert {page.stem for page in PAGES} == {"first-flight", *NEEDS}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, id=page.stem, marks=slow_if(page.stem in ("embedding", "fleet-in-pytorch"))
+        )
+        for page in PAGES
+    ],
+)
 def test_tutorials_print_the_output_that_they_show(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
