@@ -98,6 +98,9 @@ def test_there_are_five_tutorials() -> None:
     assert {page.stem for page in PAGES} == {"first-flight", *NEEDS}
 
 
+SLOW = ("embedding", "fleet-in-pytorch")
+
+
 @pytest.mark.parametrize(
     "page",
     [
