@@ -82,6 +82,23 @@ def test_ten_seconds_of_training_improve_the_reward() -> None:
     assert not np.isnan(after.distance[-1]).any()
 
 
+def test_weights_are_averaged_and_the_learning_rate_decays() -> None:
+    args = replace(SMALL, average=4, decay_iterations=2)
+    envs = pg.make_vec(pg.Hover, 32, copy=False, **ppo.HOVER, **ppo.FAST)
+    trained = ppo.PPO(envs, args, seed=1)
+    mean = [each.clone() for each in trained.policy.parameters()]
+    for factor in (1.0, 0.5, 0.02, 0.02):
+        before = trained.learning_rate
+        trained.args = replace(args, update_epochs=1, minibatch_size=10**6)  # one optimiser step
+        trained.iterate()
+        assert trained.optimizer.param_groups[0]["lr"] == pytest.approx(factor * before)
+        mean = [m + (x - m) / 4 for m, x in zip(mean, trained.agent.parameters(), strict=True)]
+    for expected, averaged in zip(mean, trained.policy.parameters(), strict=True):
+        torch.testing.assert_close(averaged, expected)
+    without = small()
+    assert without.policy is without.agent
+
+
 def test_advantages_match_their_definition() -> None:
     """Discounted sums of the temporal-difference errors, up to the end of the episode.
 

@@ -247,7 +247,7 @@ class Training:
         step = self.learner.global_step
         reported = [f"{self.task}, seed {self.seed}: {step:,} steps, {self.elapsed:.1f} s"]
         for k, (name, envs) in enumerate(self.between.items()):
-            result = evaluate(self.learner.agent, envs, EVALUATION_SEED + self.seed)
+            result = evaluate(self.learner.policy, envs, EVALUATION_SEED + self.seed)
             measured = measures(self.last.task, result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
@@ -264,7 +264,7 @@ class Training:
             self.reached = meets_goal and not self.full
             score = (float(meets_goal), *merit(self.last.task, measured))
             if not self.best or score > tuple(self.best["merit"]):
-                agent = {n: each.clone() for n, each in self.learner.agent.state_dict().items()}
+                agent = {n: each.clone() for n, each in self.learner.policy.state_dict().items()}
                 best = {"merit": list(score), "step": step, "agent": agent}
                 policy.save(self._agent_of(best), self.out / POLICY, self.description)
                 self.best = best
@@ -307,7 +307,7 @@ class Training:
 
     def _agent_of(self, best: dict[str, Any]) -> Any:
         """A copy of the agent with the weights of an evaluation."""
-        agent = copy.deepcopy(self.learner.agent)
+        agent = copy.deepcopy(self.learner.policy)
         agent.load_state_dict(best["agent"])
         return agent
 

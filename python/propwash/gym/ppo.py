@@ -11,6 +11,7 @@ rate adapted to the KL divergence as in N. Rudin et al., "Learning to walk in mi
 from __future__ import annotations
 
 import argparse
+import copy
 import math
 import time
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class Args:
     update_epochs: int = 4  # passes over a rollout
     minibatch_size: int = 2048
     learning_rate: float = 2e-3  # initial value, then adapted to target_kl
+    decay_iterations: int = 0  # iterations until the learning rate is a fiftieth; 0: no decay
     target_kl: float = 0.02  # KL divergence of an update; above twice this the learning rate falls
     gamma: float = 0.95  # discount factor per step
     reward_scale: float = 1.0  # scales values to about 1, as actor and critic share max_grad_norm
@@ -58,6 +60,7 @@ class Args:
     init_std: float = 0.5  # initial standard deviation of the actions
     columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
     scale_iterations: int = 20  # iterations that update the observations' mean and variance
+    average: int = 1  # iterations over which the weights of `PPO.policy` are averaged; 1: none
     restart_every: int = 50  # iterations between restarts of all episodes, see PPO.state_dict
 
 
@@ -140,7 +143,8 @@ class PPO:
     """Trains an agent in vector environments with autoreset mode NEXT_STEP.
 
     An episode's last step returns its final observation; the step after it resets. Observations of
-    several parts are flattened. The critic also uses `privileged` ones.
+    several parts are flattened. The critic also uses `privileged` ones. `policy` is the agent with
+    weights that are moving averages over args.average iterations.
     """
 
     def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
@@ -151,6 +155,7 @@ class PPO:
         outputs = math.prod(envs.single_action_space.shape or ())
         self.agent = Agent(width - privileged, outputs, args, self.generator, privileged)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), eps=1e-5, fused=True)
+        self.policy = copy.deepcopy(self.agent) if args.average > 1 else self.agent
         self.iteration, self.global_step, self.learning_rate = 0, 0, args.learning_rate
         shape = args.num_steps, envs.num_envs
         self.raw = torch.zeros(shape[0] + 1, shape[1], width)
@@ -161,6 +166,7 @@ class PPO:
         """Returns the state to resume training from, at a multiple of args.restart_every."""
         return {
             "agent": self.agent.state_dict(),
+            "policy": self.policy.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "generator": self.generator.get_state(),
             "counts": (self.iteration, self.global_step, self.learning_rate),
@@ -169,6 +175,7 @@ class PPO:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state_dict(); training continues bit-identically to an uninterrupted one."""
         self.agent.load_state_dict(state["agent"])
+        self.policy.load_state_dict(state["policy"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"])
         self.iteration, self.global_step, self.learning_rate = state["counts"]
@@ -181,6 +188,11 @@ class PPO:
         statistics = self.update()
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(self.raw[:-1].flatten(0, 1))
+        if self.policy is not self.agent:
+            weights = self.agent.state_dict()
+            for name, mean in self.policy.state_dict().items():
+                if mean.is_floating_point():
+                    mean.lerp_(weights[name], 1.0 / self.args.average)
         self.iteration, self.global_step = self.iteration + 1, self.global_step + self.live.numel()
         return {"reward": float(self.rewards.sum() / self.live.sum()), **statistics}
 
@@ -236,7 +248,8 @@ class PPO:
         norm = nn.utils.clip_grad_norm_(self.agent.parameters(), args.max_grad_norm)
         if not norm.isfinite():
             raise FloatingPointError(f"iteration {self.iteration}: expected finite gradients")
-        self.optimizer.param_groups[0]["lr"] = self.learning_rate
+        passed = self.iteration / args.decay_iterations if args.decay_iterations else 0.0
+        self.optimizer.param_groups[0]["lr"] = self.learning_rate * max(0.02, 1.0 - passed)
         self.optimizer.step()
         kl = (ratio - 1.0 - log_ratio).mean().item()
         if kl > 2.0 * args.target_kl:

@@ -93,6 +93,7 @@ class SHAC:
         width = math.prod(envs.single_observation_space.shape or ())
         network = ppo.Args(hidden=args.hidden, columns=args.columns)
         self.agent = ppo.Agent(width, self.engine.actions.size, network, self.generator)
+        self.policy = self.agent
         self.target = copy.deepcopy(self.agent.critic).requires_grad_(False)
         parameters = [*self.agent.actor.parameters(), *self.agent.critic.parameters()]
         self.optimizer = torch.optim.Adam(parameters, betas=(0.7, 0.95), fused=True)

@@ -125,7 +125,7 @@ class JsonPart {
     return number;
   }
   double number(double min = -std::numeric_limits<double>::infinity()) const {
-    double number = NAN;
+    double number = std::numeric_limits<double>::quiet_NaN();
     if (value_->is_number()) {
       number = value_->get<double>();
     } else if (lenient() && value_->is_string()) {
@@ -134,7 +134,8 @@ class JsonPart {
       const bool plain = !text.empty() && text.size() <= 40 &&
                          text.find_first_not_of("0123456789+-.eE") == std::string::npos;
       if (plain) number = std::strtod(text.c_str(), &end);
-      if (!plain || end != text.c_str() + text.size()) number = NAN;
+      if (!plain || end != text.c_str() + text.size())
+        number = std::numeric_limits<double>::quiet_NaN();
     }
     if (!std::isfinite(number)) refuse("a finite number");
     if (number < min) {
