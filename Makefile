@@ -133,6 +133,7 @@ $(package): $(venv)/.run-tools $(sources)
 	@echo "make: building and installing propwash into $(venv) with $(JOBS) job(s)"
 	@$(bin)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
 	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=$(KERNELS) .
+	@rm -f $(venv)/.package-* # of the package that it replaces
 	@touch $@
 
 $(venv)/.system: tools/system_packages.sh | $(venv)/bin/python

@@ -45,7 +45,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(_propwash_sets baseline v3 v4)
 endif()
 if(PROPWASH_KERNELS STREQUAL "native")
-  try_run(_propwash_level _propwash_level_compiles SOURCES
+  try_run(_propwash_level _propwash_level_compiles "${CMAKE_CURRENT_BINARY_DIR}/level"
           "${CMAKE_CURRENT_SOURCE_DIR}/kernels/processor_level.cpp")
   if(_propwash_level EQUAL 3 OR _propwash_level EQUAL 4)
     set(_propwash_sets v${_propwash_level})

@@ -256,9 +256,14 @@ def test_program_that_flies_already_is_held_on_the_ground_until_it_stops(first: 
     assert not loop.simulation.sample.motors.any()
     assert sum("disarm it" in text for text in reports) == 1
     link.pwm = 1000
-    loop.run(lambda sample: sample.time < 2.1)
-    link.pwm = 1600
+    loop.run(lambda sample: sample.time < 2.9)
+    link.pwm = 1600  # as in a descent that reached the least thrust
     loop.run(lambda sample: sample.time < 4.0)
+    assert loop.simulation.on_ground
+    link.pwm = 1000
+    loop.run(lambda sample: sample.time < 5.1)
+    link.pwm = 1600
+    loop.run(lambda sample: sample.time < 7.0)
     assert loop.simulation.sample.position[2] > 1.0
     assert loop.statistics.restarts == 0
 

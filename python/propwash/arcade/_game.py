@@ -142,9 +142,9 @@ class Game:
             command=command,
             gates=len(self._rule.passages),
         )
-        self._snapshot = self._taken(sticks, mode, number)
         if self._lesson is not None:
-            self._lesson.advance(self._snapshot, TICK)
+            self._lesson.advance(self._state, bool(self._rule.passages), TICK)
+        self._snapshot = self._taken(sticks, mode, number)
         return self._snapshot
 
     def record(self, result: str | None = None) -> FlightRecord:

@@ -9,6 +9,7 @@ import numpy as np
 
 from propwash import _rotation, race
 from propwash.arcade._interface import Array, Snapshot, Task, WrongGate
+from propwash.vehicle import MulticopterState
 from propwash.world import Gate
 
 AHEAD, BEHIND = math.radians(35.0), math.radians(135.0)
@@ -93,17 +94,20 @@ class Lesson:
         self._height = height
         self._heading = self._done = 0.0
 
-    def advance(self, snapshot: Snapshot, elapsed: float) -> None:
-        """Judges the newest snapshot, `elapsed` [s] after the one before."""
-        heading = _rotation.heading(snapshot.attitude)
+    def advance(self, state: MulticopterState, has_passed: bool, elapsed: float) -> None:
+        """Judges the newest state, `elapsed` [s] after the one before.
+
+        has_passed: whether a gate has been passed.
+        """
+        heading = _rotation.heading(state.attitude)
         turned = math.remainder(heading - self._heading, math.tau)
         self._heading = heading
-        if snapshot.passed:
+        if has_passed:
             self.task, self.progress = "gates", 0.0
         elif self.task == "take_off":
-            self._proceed((float(snapshot.position[2]) - self._height) / CLIMB, "hover")
+            self._proceed((float(state.position[2]) - self._height) / CLIMB, "hover")
         elif self.task == "hover":
-            is_slow = float(np.linalg.norm(snapshot.velocity)) <= HOVER_SPEED
+            is_slow = float(np.linalg.norm(state.velocity)) <= HOVER_SPEED
             self._done = self._done + elapsed if is_slow else 0.0
             self._proceed(self._done / HOVER_TIME, "yaw")
         elif self.task == "yaw":

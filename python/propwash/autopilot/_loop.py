@@ -21,6 +21,8 @@ _CROSSING = 0.5
 """s after a sample within which a request for it was sent before the sample arrived."""
 _IDLE = 0.12
 """Highest motor output of a flight controller that is disarmed or idles."""
+_STOPPED = 1.0
+"""s at `_IDLE` or less after which motors count as stopped: a descent may reach it for a moment."""
 
 Pilot = Callable[[Sample], bool]
 """Called before each step; False ends the flight."""
@@ -129,6 +131,7 @@ class Loop:
         self._outputs = np.zeros(len(simulation.motor_map.order))
         self._is_new = True  # the flight controller, until it answers
         self._is_held = False  # the motors, until the flight controller stops them
+        self._ran = 0.0  # s, of the last answer that runs held motors
         self._heard = clock()
         self._sent: Sample | None = None
         self._sent_at = clock()
@@ -176,7 +179,9 @@ class Loop:
         if not self.connected:
             self.connected = True
             self._report(f"flight controller answers {now}")
-        runs = bool(answer.max() > _IDLE)
+        time, runs = self.simulation.sample.time, bool(answer.max() > _IDLE)
+        if runs:
+            self._ran = time
         if self._is_new:
             self.statistics.restarts += self.statistics.answered > 0
             self._is_new, self._is_held = False, runs
@@ -185,7 +190,7 @@ class Loop:
                     "its motors run although the vehicle is at its start: they are held off until "
                     "the flight controller stops them; disarm it"
                 )
-        elif self._is_held and not runs:
+        elif self._is_held and time - self._ran >= _STOPPED:
             self._is_held = False
             self._report(f"flight controller has stopped its motors {now}; they are free again")
         self.statistics.answered += 1

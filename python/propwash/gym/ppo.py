@@ -249,7 +249,7 @@ class PPO:
         if not norm.isfinite():
             raise FloatingPointError(f"iteration {self.iteration}: expected finite gradients")
         passed = self.iteration / args.decay_iterations if args.decay_iterations else 0.0
-        self.optimizer.param_groups[0]["lr"] = self.learning_rate * max(0.02, 1.0 - passed)
+        rate = self.optimizer.param_groups[0]["lr"] = self.learning_rate * max(0.02, 1.0 - passed)
         self.optimizer.step()
         kl = (ratio - 1.0 - log_ratio).mean().item()
         if kl > 2.0 * args.target_kl:
@@ -257,7 +257,7 @@ class PPO:
         elif kl < 0.5 * args.target_kl:
             self.learning_rate = min(self.learning_rate * 1.5, 2e-2 / (1.0 + self.iteration / 10))
         std = self.agent.log_std.exp().mean().item()
-        return {"kl": kl, "value_loss": value_loss.item(), "std": std, "lr": self.learning_rate}
+        return {"kl": kl, "value_loss": value_loss.item(), "std": std, "lr": rate}
 
 
 def main() -> None:

@@ -22,6 +22,11 @@ from propwash.ros._shell import Recorder, Shell
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 _DEBIAN_PYTHON = Path("/usr/bin/python3")
+_PACKAGES = {
+    **{name: name for name in ("netifaces", "rospkg", "defusedxml")},
+    "yaml": "pyyaml",
+}
+"""Packages of PyPI, by the modules that rospy imports from them."""
 _MASTER_PERIOD = 2.0
 """s, between checks whether the master knows the node."""
 
@@ -38,9 +43,9 @@ def import_rospy() -> Any:
         import netifaces  # noqa: F401 (imported by rosgraph when the first connection is made)
         import rospy
     except ModuleNotFoundError as error:
-        raise ImportError(
-            f"rospy needs {error.name}, which this Python lacks: pip install {error.name}"
-        ) from None
+        package = _PACKAGES.get(error.name or "")
+        remedy = f"pip install {package}" if package else "source the setup.bash of ROS"
+        raise ImportError(f"rospy needs {error.name}, which this Python lacks: {remedy}") from None
     _replace_endless_logger()
     return rospy
 

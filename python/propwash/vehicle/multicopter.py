@@ -131,8 +131,6 @@ class Multicopter(_core.Multicopter):
     """
 
     parameters: VehicleParameters
-    control_vehicle: VehicleParameters | None
-    """The vehicle that the controllers assume; None: that of `parameters`."""
 
     def __init__(
         self,
@@ -153,9 +151,14 @@ class Multicopter(_core.Multicopter):
         _checks.choice("integrator", integrator, ("rk4", "euler", "symplectic_euler"))
         with located(vehicle):
             super().__init__(parameters, integrator, seed, id, noise, control)
-        self.parameters, self.control_vehicle = parameters, control
+        self.parameters, self._control_vehicle = parameters, control
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
         self._loops: OuterLoops | None = None
+
+    @property
+    def control_vehicle(self) -> VehicleParameters | None:
+        """The vehicle that the controllers assume; None: that of `parameters`."""
+        return self._control_vehicle
 
     if TYPE_CHECKING:
 
@@ -323,7 +326,7 @@ class Multicopter(_core.Multicopter):
         return ImuReading(*self._imu())
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
-        arguments = (self.parameters, *self._options, self.control_vehicle)
+        arguments = (self.parameters, *self._options, self._control_vehicle)
         state = (type(self), Multicopter, arguments, self.snapshot(), self._loops)
         return rebuilt, state, vars(self)
 
