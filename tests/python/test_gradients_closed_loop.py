@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -255,3 +256,33 @@ def test_invalid_steps_of_a_flight_change_nothing() -> None:
         flight.begin({"pose": yaw})
     with pytest.raises(TypeError, match="parameters: expected tensors by name"):
         Flight(fleet, parameters=[1.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", ["gains", "observer"])
+def test_outer_loops_may_change_between_two_flights(change: str) -> None:
+    """Gradients of the second flight are those of a new object, with the new outer loops."""
+    torch = pytest.importorskip("torch")
+    from propwash.torch import Flight
+
+    def gradient(flight: Flight) -> Any:
+        start = {k: torch.tensor(v) for k, v in start_of(flight.fleet).items()}
+        start["velocity"].requires_grad_()
+        state = flight.begin(start)
+        for _ in range(STEPS):
+            state = flight.step(state, {name: torch.tensor(v[0]) for name, v in parts.items()})
+        return torch.autograd.grad(state.position.sum(), start["velocity"])[0]
+
+    fleet, new = make_fleet(), make_fleet()
+    kind, parts = level_of(fleet, "geometric")
+    flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
+    before = gradient(flight)
+    gradient(Flight(new, kind=kind, substeps=SUBSTEPS))
+    for each in (fleet, new):
+        if change == "observer":
+            observed(each)
+        else:
+            gain = 3.0 * each.outer_loops.tracking_position
+            each.outer_loops = replace(each.outer_loops, tracking_position=gain)
+    after = gradient(flight)
+    assert not torch.equal(after, before)
+    torch.testing.assert_close(after, gradient(Flight(new, kind=kind, substeps=SUBSTEPS)))

@@ -153,6 +153,7 @@ class FleetGradient {
   TraceRunner runner_;
   detail::TraceSetting setting_;
   detail::TraceOuter outer_;
+  OuterLoopParameters outer_parameters_;
   std::uint64_t interval_ = 1;
   int command_width_ = 0, parameter_width_ = 0, loop_memory_ = 0;
   detail::TraceNumbers numbers_;

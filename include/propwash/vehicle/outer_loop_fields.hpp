@@ -2,6 +2,8 @@
 /// @file
 /// Gains and limits of the outer loops by name, and their validation.
 
+#include <cstddef>
+
 #include "propwash/control/outer_loop_parameters.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -75,6 +77,18 @@ inline auto fields(OuterLoopParameters& p) {
       field(p.backstepping_rate, {"backstepping_rate", "1/s", "alpha of their derivatives",
                                   not_negative, 0.0, max_value}),
   };
+}
+
+/// Whether all gains, limits and options are equal.
+inline bool are_equal(const OuterLoopParameters& a, const OuterLoopParameters& b) {
+  if (a.interval != b.interval || a.prioritised != b.prioritised) return false;
+  const auto x = fields(a), y = fields(b);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    for (int i = 0; i < x[k].size(); ++i) {
+      if (x[k][i] != y[k][i]) return false;
+    }
+  }
+  return true;
 }
 
 /// @throws ParameterError that lists every gain out of range.

@@ -108,7 +108,8 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   }
   if (is_outer) {
     if (!fleet.outer_.is_ready) fleet.prepare_outer(fleet.outer_loops());
-    const auto parameters = fleet.outer_loops();
+    outer_parameters_ = fleet.outer_loops();
+    const auto& parameters = outer_parameters_;
     interval_ = static_cast<std::uint64_t>(parameters.interval);
     outer_.loop = kind.loop, outer_.free_heading = kind.free_heading;
     outer_.constants = make_outer_loop_constants<double, Dynamic>(
@@ -288,6 +289,10 @@ bool FleetGradient<T, N>::is_current(const Fleet<T, N>& fleet) const {
   for (const auto each :
        {&FleetSwitches::wind, &FleetSwitches::ground, &FleetSwitches::external_wrench}) {
     if (switches.*each != setting_.switches.*each) return false;
+  }
+  if (kind_.level == FleetCommandKind::Level::outer &&
+      !are_equal(fleet.outer_loops(), outer_parameters_)) {
+    return false;
   }
   if (!have_same_features(switches, setting_.switches) || plan.constants != constants_ ||
       fleet.memory_.action_delay != action_delay_) {
