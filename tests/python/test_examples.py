@@ -110,6 +110,7 @@ SLOW = {
     "avoid_person.py",
     "imitate_flights.py",
     "jax_gradients.py",
+    "lcm_takeoff.py",
     "mpc_casadi.py",
     "perception_aware_yaw.py",
     "stereo_depth.py",
