@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 import propwash as pw
-from numpy.typing import NDArray
-from propwash.trajectories import Controller, Lemniscate, Reference
+from propwash.trajectories import Controller, Lemniscate
+from tracking import INTERVAL, errors
 
 MULTICOPTERS = {"flightgoggles": 7.0, "crazyflie": 4.0}
 """Maximum speed on the lemniscate, m/s."""
@@ -28,31 +28,18 @@ CONTROLLERS: tuple[tuple[Controller, bool], ...] = (
 """With and without an observer."""
 DISTURBANCES = {"none": (0.0, 1.0), "wind": (5.0, 1.0), "mass": (0.0, 1.2), "both": (5.0, 1.2)}
 """Wind, m/s, and factor on the mass."""
-INTERVAL = 4  # steps between points of the reference
 SETTLED = round(5.0 / (INTERVAL * pw.DEFAULT_DT))  # points
 
 
-def errors(
-    vehicle: str,
-    reference: Reference,
-    controller: Controller,
-    bandwidth: float,
-    disturbance: tuple[float, float],
-    n: int,
-) -> NDArray[np.float64]:
-    """Position errors, m: (T, n)."""
+def disturbed(vehicle: str, bandwidth: float, disturbance: tuple[float, float], n: int) -> pw.Fleet:
+    """Vehicles in wind, with another mass than their controllers assume."""
     wind, factor = disturbance
     assumed = pw.vehicles.load(vehicle)
     true = assumed.replace(body={"mass": factor * assumed.body.mass})
     fleet = pw.Fleet(true, n, seed=3, control_vehicle=assumed)
     fleet.outer_loops = replace(fleet.outer_loops, disturbance_bandwidth=bandwidth)
-    fleet.reset(position=reference.position[0])
     fleet.set_wind([wind, 0.0, 0.0])
-    recorded = fleet.rollout(
-        reference[:-1].command(controller), substeps=INTERVAL, record="position"
-    )
-    assert recorded.position is not None
-    return np.asarray(np.linalg.norm(recorded.position - reference.position[1:, None], axis=2))
+    return fleet
 
 
 def main() -> None:
@@ -75,8 +62,8 @@ def main() -> None:
                 cells = []
                 for controller, has_observer in CONTROLLERS:
                     bandwidth = chosen.bandwidth if has_observer else 0.0
-                    arguments = (vehicle, reference, controller, bandwidth, disturbance)
-                    error = errors(*arguments, chosen.vehicles)
+                    fleet = disturbed(vehicle, bandwidth, disturbance, chosen.vehicles)
+                    error = errors(fleet, reference, controller)
                     if flight == "hover":
                         error = error[SETTLED:]
                     cells.append(f"{np.sqrt(np.mean(error**2)):.3f} ({error.max():.2f})")

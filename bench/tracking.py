@@ -53,9 +53,8 @@ def references(vehicle: str, count: int) -> Iterator[tuple[str, Reference]]:
         yield name, path.sample(period=INTERVAL * pw.DEFAULT_DT)
 
 
-def errors(vehicle: str, reference: Reference, controller: Controller, n: int) -> Array:
-    """Position errors, m: (T, n)."""
-    fleet = pw.Fleet(vehicle, n, seed=3)
+def errors(fleet: pw.Fleet, reference: Reference, controller: Controller) -> Array:
+    """Position errors of a flight from the start of the reference, m: (T, n)."""
     half = 0.5 * reference.yaw[0]
     fleet.reset(position=reference.position[0], attitude=[np.cos(half), 0.0, 0.0, np.sin(half)])
     recorded = fleet.rollout(
@@ -80,7 +79,8 @@ def main() -> None:
         for name, reference in references(vehicle, chosen.random):
             found = []
             for controller in CONTROLLERS:
-                error = errors(vehicle, reference, controller, chosen.vehicles)
+                fleet = pw.Fleet(vehicle, chosen.vehicles, seed=3)
+                error = errors(fleet, reference, controller)
                 found.append((float(np.sqrt(np.mean(error**2))), float(error.max())))
                 worst_rms = max(worst_rms, (found[-1][0], f"{vehicle}, {name}, {controller}"))
             rows[name] = (

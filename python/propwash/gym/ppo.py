@@ -153,14 +153,18 @@ class PPO:
         width = flatdim(envs.single_observation_space)
         privileged = sum(each.stop - each.start for each in envs.privileged_columns.values())
         outputs = math.prod(envs.single_action_space.shape or ())
-        self.agent = Agent(width - privileged, outputs, args, self.generator, privileged)
-        self.optimizer = torch.optim.Adam(self.agent.parameters(), eps=1e-5, fused=True)
-        self.policy = copy.deepcopy(self.agent) if args.average > 1 else self.agent
+        self.train(Agent(width - privileged, outputs, args, self.generator, privileged))
         self.iteration, self.global_step, self.learning_rate = 0, 0, args.learning_rate
         shape = args.num_steps, envs.num_envs
         self.raw = torch.zeros(shape[0] + 1, shape[1], width)
         self.actions = torch.zeros(*shape, outputs)
         self.log_probs, self.rewards, self.terminated, self.done, self.live = torch.zeros(5, *shape)
+
+    def train(self, agent: Agent) -> None:
+        """Selects the agent to train."""
+        self.agent = agent
+        self.optimizer = torch.optim.Adam(agent.parameters(), eps=1e-5, fused=True)
+        self.policy = copy.deepcopy(agent) if self.args.average > 1 else agent
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state to resume training from, at a multiple of args.restart_every."""

@@ -7,7 +7,6 @@ translation", 2014, as in torch.nn.GRUCell.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import torch
@@ -153,9 +152,7 @@ class MemoryPPO(PPO):
         kind = GruAgent if args.memory else FrameAgent
         inputs, outputs = self.agent.observation_size, self.actions.shape[-1]
         privileged = self.raw.shape[-1] - inputs
-        self.agent = kind(inputs, outputs, args, self.generator, privileged)
-        self.optimizer = torch.optim.Adam(self.agent.parameters(), eps=1e-5, fused=True)
-        self.policy = copy.deepcopy(self.agent) if args.average > 1 else self.agent
+        self.train(kind(inputs, outputs, args, self.generator, privileged))
         self.memory = self.first_memory = torch.zeros(envs.num_envs, self.agent.memory_size)
         self.goes_on = torch.zeros(args.num_steps + 1, envs.num_envs)
 
