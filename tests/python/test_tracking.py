@@ -54,7 +54,7 @@ def test_every_controller_tracks_the_planned_paths_under_noise(bench: Any, vehic
     flown = {}
     for name, reference in bench.references(vehicle, 8):
         for controller in CONTROLLERS:
-            error = bench.errors(vehicle, reference, controller, 6)
+            error = bench.errors(pw.Fleet(vehicle, 6, seed=3), reference, controller)
             flown[name, controller] = float(np.sqrt(np.mean(error**2)))
     assert {"climb, dive", "hill", "random 7"} <= {name for name, _ in flown}
     worst = max(flown, key=lambda key: flown[key])
@@ -225,7 +225,8 @@ def test_observers_keep_errors_in_wind_and_with_an_unknown_mass_small(
     for reference in (path.sample(np.zeros(2400)), path.sample(period=INTERVAL * pw.DEFAULT_DT)):
         for controller, has_observer in bench.CONTROLLERS:
             bandwidth = 20.0 * has_observer
-            error = bench.errors(vehicle, reference, controller, bandwidth, (5.0, 1.2), 4)[1200:]
+            fleet = bench.disturbed(vehicle, bandwidth, (5.0, 1.2), 4)
+            error = bench.errors(fleet, reference, controller)[1200:]
             rms = float(np.sqrt(np.mean(error**2)))
             assert rms < 0.1 if has_observer or controller == "indi" else rms > 0.4
 
