@@ -47,9 +47,11 @@ def _tested(name: str, folder: Path) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch) / "test"
         sources = [folder / f"{name}.c", folder / f"{name}_test.c"]
-        command = [compiler, "-std=c99", "-O2", f"-D{name.upper()}_TEST", *sources]
         built = subprocess.run(
-            [*command, "-lm", "-o", program], capture_output=True, text=True, check=False
+            [compiler, "-std=c99", f"-D{name.upper()}_TEST", *sources, "-lm", "-o", program],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if built.returncode:
             return f"not run: {compiler} failed: {built.stderr.strip()[:200]}"

@@ -274,7 +274,9 @@ class OwnInputs(StateInputs):
 
     def goal_of(self, envs: pg.FleetVectorEnv) -> list[Any]:
         """Target and extras."""
-        return [*super().goal_of(envs), envs._engine.observe()[0, -self.count :]][: len(self.goal)]
+        return [*super().goal_of(envs), np.asarray(envs._engine.observe())[0, -self.count :]][
+            : len(self.goal)
+        ]
 
     def extras(self) -> str:
         """A copy."""
@@ -305,9 +307,8 @@ def inputs_of(policy: Policy, envs: pg.FleetVectorEnv, name: str) -> Inputs:
         return TrackInputs(name, in_body)
     if type(task) is pg.Race:
         return RaceInputs(name, in_body)
-    return OwnInputs(
-        name, in_body, policy.observation_size - 18 - envs.single_action_space.shape[0]
-    )
+    count = policy.observation_size - 18 - envs._engine.state.action.shape[1]
+    return OwnInputs(name, in_body, count)
 
 
 @dataclass(frozen=True)
