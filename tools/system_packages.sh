@@ -3,7 +3,7 @@
 # ZeroMQ for C++ and a browser.
 # Installs what is missing with apt where that is possible; otherwise says what is missing and what
 # will be skipped for it. Never fails: without these packages everything else still works.
-# Argument `all`: large packages too, which is ROS 1.
+# Argument `all`: large packages too: ROS 1, and the compiler and emulator of a Cortex-M4F.
 set -uo pipefail
 
 has_header() { # in the compiler's path, or in a prefix that the user points CMake to
@@ -23,10 +23,12 @@ has_zmq() { has_header zmq.h && has_header zmq.hpp; }
 has_ros() {
   command -v roscore >/dev/null && /usr/bin/python3 -c "import nav_msgs, sensor_msgs, tf2_msgs" 2>/dev/null
 }
+has_board() { command -v arm-none-eabi-gcc && command -v qemu-system-arm; } >/dev/null
 large=${1:-}
 
 missing() {
   [ "$large" != all ] || has_ros || echo ros-core python3-nav-msgs python3-sensor-msgs python3-tf2-msgs
+  [ "$large" != all ] || has_board || echo gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
   has_catch2 || echo catch2
   has_benchmark || echo libbenchmark-dev
   has_clang || echo clang
@@ -40,6 +42,7 @@ consequence() {
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
     chromium) echo "Chromium (Debian: chromium): the equations of the site and the page of the arcade are not tested in a browser" ;;
     ros-core | python3-*-msgs) echo "ROS 1 (Debian: $1): the ROS node is not tested with a real master" ;;
+    *arm*) echo "the cross compiler and emulator (Debian: $1): exported policies are not run on a Cortex-M4F" ;;
     cppzmq-dev) echo "cppzmq and libzmq (Debian: cppzmq-dev): the C++ render client is not tested" ;;
   esac
 }

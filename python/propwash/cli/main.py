@@ -14,8 +14,8 @@ from propwash.cli import bench, demo
 from propwash.cli._shared import add_vehicle, progress, saved
 
 _COMMANDS = (
-    "race", "train", "fly", "tune", "identify", "replay", "render", "dataset", "ros", "lcm",
-    "autopilot", "arcade",
+    "race", "train", "fly", "export", "tune", "identify", "replay", "render", "dataset",
+    "ros", "lcm", "autopilot", "arcade",
 )  # fmt: skip
 
 

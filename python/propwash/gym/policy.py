@@ -109,9 +109,11 @@ class Policy:
 
     _threads: ClassVar[int] = 1
 
-    def __init__(self, session: Any, description: Description) -> None:
+    def __init__(self, session: Any, description: Description, model: bytes = b"") -> None:
         self._session = session
         self.description = description
+        self.model = model
+        """The ONNX model."""
         self._inputs, self.observation_size, self.memory_size = _checked_network(session)
         self._memory: NDArray[np.float32] | None = None
 
@@ -136,8 +138,9 @@ class Policy:
         options.intra_op_num_threads = options.inter_op_num_threads = cls._threads
         options.log_severity_level = 4  # the exception has the details
         try:
+            model = read_bytes(file, "an ONNX model", ValueError)
             session = runtime.InferenceSession(
-                read_bytes(file, "an ONNX model", ValueError),
+                model,
                 options,
                 providers=["CPUExecutionProvider"],
                 enable_fallback=False,  # the fallback prints a message and repeats the attempt
@@ -152,7 +155,7 @@ class Policy:
             )
         description = _described(text, file)
         try:
-            return cls(session, description)
+            return cls(session, description, model)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
 
