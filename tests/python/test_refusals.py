@@ -6,6 +6,7 @@ One row for each argument of a call, with invalid values.
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,23 @@ GOOD: dict[str, Any] = {
     "Fleet": pw.RotorSpeeds(np.full((N, 4), 1100.0)),
 }
 LOADED = pw.vehicles.load("flightgoggles")
+REST = [0.0, 0.0, 0.0]
+THRUST = pw.RateThrust([0.1, 0.2, 0.3], 10.0)
+FILTER, PID, CONTROLLER = pw.LowPass(30.0, channels=2), pw.Pid(1.0, 1.0), pw.RateController(LOADED)
+IMU = pw.Imu(LOADED, seed=1)
+FILTER.update([1.0, 2.0])
+PID.update(1.0)
+CONTROLLER.update([0.3, 0.2, 0.1], THRUST)
+IMU.read([0.0, 0.0, 9.81], REST)
+OBJECTS: dict[str, Any] = {
+    **{"Multicopter": UAV, "Car": CAR, "Fleet": FLEET, "LowPass": FILTER, "Pid": PID, "Imu": IMU},
+    **{"RateController": CONTROLLER, "Allocation": pw.Allocation(LOADED)},
+}
+
+
+def state_of(each: Any) -> Any:
+    """What a refused call must not change."""
+    return pickle.dumps(each.snapshot() if hasattr(each, "snapshot") else each)
 
 
 def row_of(shape: tuple[int, ...], value: float, row: int = 2) -> Any:
@@ -41,6 +59,8 @@ INTEGRATORS = ["rk5", "RK4", "", 4, None, ["rk4"]]
 FLAGS = ["yes", None, NAN, 2, []]
 STEPS = [0.0, -1e-3, NAN, INF, "1", None, [0.001], True, 1j]
 COUNTS = [-1, 1.5, NAN, "1", [1], True, 10**30, -(10**30)]
+NO_NUMBERS = [NAN, -INF, [[[1.0]]], "1", None, True, 1j, [1.0, NAN], {}, object()]
+NO_GAINS = [-1.0, NAN, INF, "1", None, [1.0]]
 CONSTRUCTORS: dict[Any, dict[str, list[Any]]] = {
     pw.Multicopter: {
         "vehicle": NO_VEHICLES, "integrator": INTEGRATORS, "seed": SEEDS, "id": SEEDS,
@@ -62,8 +82,38 @@ CONSTRUCTORS: dict[Any, dict[str, list[Any]]] = {
         "wind_speed_6m": [-1.0, NAN], "airspeed": [0.0, "fast"], "altitude": [INF],
         "heading": [None],
     },
+    pw.RateThrust: {
+        "rates": [
+            [1.0, 2.0], [1.0, 2.0, NAN], [[1.0, 2.0, INF]], np.zeros((2, 2, 2, 3)),
+            np.zeros((3, 2)), [[1.0, 2.0], [3.0]], "abc", None, 1.0, [True, False, True], [1j, 2, 3],
+            {"x": 1.0}, object(), [2**2000, 0, 0],
+        ],
+        "thrust": NO_NUMBERS,
+    },
+    pw.SpeedYawRate: {"speed": NO_NUMBERS, "yaw_rate": NO_NUMBERS},
+    pw.RotorSpeeds: {
+        "speeds": [
+            [], [[]], 3.0, None, "1234", [NAN], np.zeros((1, 1, 1, 4)), [True], [[1.0], [1, 2]]
+        ],
+    },
+    pw.LowPass: {
+        "cutoff": [0.0, -1.0, NAN, INF, "30", [30.0], True, 1e200],
+        "dt": [0.0, -1.0, NAN, INF, "1", None, [1.0]], "channels": [0, -1, 1.5, "3", True],
+        "discretisation": ["tustin", None, 3],
+    },
+    pw.Pid: {
+        "proportional": NO_GAINS, "integral": NO_GAINS, "derivative": NO_GAINS,
+        "integral_bound": NO_GAINS, "dt": [0.0, -0.1, NAN, "1"],
+    },
+    pw.RateController: {"vehicle": [5], "dt": [0.0, -1.0, NAN, INF, "1", None]},
+    pw.Allocation: {"vehicle": [5]},
 }  # fmt: skip
-VALID = {
+VALID: dict[Any, dict[str, Any]] = {
+    pw.RateThrust: {"rates": [0.0, 0.0, 0.0], "thrust": 1.0},
+    pw.SpeedYawRate: {"speed": 0.0, "yaw_rate": 0.0},
+    pw.RotorSpeeds: {},
+    pw.LowPass: {"cutoff": 30.0},
+    pw.Pid: {"proportional": 1.0},
     pw.Car: {"vehicle": "car"},
     pw.Dryden: {"wind_speed_6m": 5.0, "altitude": 10.0, "airspeed": 5.0},
 }
@@ -73,7 +123,7 @@ VALID = {
     ("kind", "argument"), [(kind, name) for kind, names in CONSTRUCTORS.items() for name in names]
 )
 def test_constructors_name_an_invalid_argument(kind: Any, argument: str) -> None:
-    valid: dict[str, Any] = VALID.get(kind, {"vehicle": "flightgoggles"})
+    valid = VALID.get(kind, {"vehicle": "flightgoggles"})
     for value in CONSTRUCTORS[kind][argument]:
         with refused(argument, value):
             kind(**{**valid, argument: value})
@@ -178,6 +228,26 @@ CALLS: list[tuple[str, str, list[Any], Call]] = [
     ("Fleet", "voltage", [-1.0, NAN, "4", None, [4.0, 4.0]],
      lambda v, _, x: v.set_battery_voltage(x)),
     ("Fleet", "steps", [-1, 4, 1.5, None, [1, 2]], lambda v, _, x: v.set_action_delay(x)),
+    ("LowPass", "s", [[1.0], [1.0, NAN], "ab", None, [[1.0, 2.0]], 3.0],
+     lambda v, _, x: v.update(x)),
+    ("LowPass", "signal", [[[1.0, 2.0], [3.0, INF]], [1.0, 2.0], "ab", None, 3.0],
+     lambda v, _, x: v.apply(x)),
+    ("LowPass", "value", [NAN, INF, "a", None], lambda v, _, x: v.reset(x)),
+    ("Pid", "error", NO_GAINS[1:], lambda v, _, x: v.update(x)),
+    ("Pid", "measurement_derivative", NO_GAINS[1:], lambda v, _, x: v.update(0.0, x)),
+    ("RateController", "gyroscope", [[1.0, 2.0], [1.0, 2.0, NAN], "abc", None, np.zeros((3, 1))],
+     lambda v, _, x: v.update(x, THRUST)),
+    ("RateController", "command", ["x", None, [0.0] * 4, pw.RotorSpeeds([1.0] * 4)],
+     lambda v, _, x: v.update(REST, x)),
+    ("Allocation", "torque", [[1.0, 2.0], [1.0, 2.0, INF], "abc", None],
+     lambda v, _, x: v.allocate(x, 1.0)),
+    ("Allocation", "thrust", [NAN, "1", None, [1.0]], lambda v, _, x: v.allocate(REST, x)),
+    ("Allocation", "speeds", [[1.0, 2.0], [1.0, 2.0, 3.0, NAN], "abcd", None],
+     lambda v, _, x: v.attained(x)),
+    ("Imu", "specific_force", [[0.0, 0.0]], lambda v, _, x: v.read(x, REST)),
+    ("Imu", "rates", [[0.0, NAN, 0.0]], lambda v, _, x: v.read(REST, x)),
+    ("Imu", "angular_acceleration", ["abc"], lambda v, _, x: v.read(REST, REST, x)),
+    ("Imu", "dt", [-1e-3, INF, "1"], lambda v, _, x: v.read(REST, REST, None, x)),
     ("Fleet", "seed", [-1], lambda v, _, x: v.reset(seed=x)),
     *(
         row
@@ -209,12 +279,11 @@ def speeds_of(shape: tuple[int, ...]) -> pw.RotorSpeeds:
 def test_calls_name_an_invalid_argument(
     kind: str, argument: str, values: list[Any], call: Call
 ) -> None:
-    vehicle: Any = {"Multicopter": UAV, "Car": CAR, "Fleet": FLEET}[kind]
-    before = vehicle.snapshot()
+    before = state_of(OBJECTS[kind])
     for value in values:
         with refused(argument, value):
-            call(vehicle, GOOD[kind], value)
-        assert vehicle.snapshot() == before
+            call(OBJECTS[kind], GOOD.get(kind), value)
+        assert state_of(OBJECTS[kind]) == before
 
 
 def rotors_with(**field: Any) -> pw.Multicopter:
@@ -270,6 +339,27 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
                                  ("body_rates", 3, NAN), ("rotor_speeds", 4, 1e4),
                                  ("attitude", 4, 2.0)]),
     (lambda: FLEET.set_battery_voltage(row_of((N,), -1.0)), r"voltage.*-1\.0 for vehicle 2"),
+    (lambda: pw.LowPass(), "cutoff"),
+    (lambda: pw.LowPass(stiffness=1.0), "stiffness"),
+    *((lambda wrong=wrong: pw.LowPass(stiffness=wrong, damping=1.0), "stiffness")
+      for wrong in (0.0, -1.0, NAN)),
+    *((lambda wrong=wrong: pw.LowPass(stiffness=1.0, damping=wrong), "damping")
+      for wrong in (-1.0, NAN)),
+    (lambda: pw.LowPass(30.0, stiffness=1.0, damping=1.0), "either cutoff, or stiffness and damp"),
+    (lambda: pw.Allocation(LOADED.replace(body={"mass": -1.0})), r"body\.mass = -1"),
+    (lambda: pw.RateController(LOADED.replace(rotors=LOADED.rotors[:2])), "rank|weight"),
+    (lambda: CONTROLLER.update(REST, rates((2, 3), ())), "command: expected one command"),
+    (lambda: pw.Imu(pw.ImuParameters(rate=-1.0)), r"imu\.rate = -1: expected"),
+    (lambda: pw.Imu(pw.ImuParameters(position=(0.1, 0, 0))).read(REST, REST), "with a lever arm"),
+    (lambda: pw.Imu(LOADED, seed=-1), "seed: expected a whole number"),
+    (lambda: pw.Imu(LOADED, noise=1), "noise: expected True or False"),  # type: ignore[arg-type]
+    *((lambda wrong=wrong: IMU.restore(wrong), "snapshot: expected")
+      for wrong in (b"", b"propwash", IMU.snapshot()[:-1], UAV.snapshot(),
+                    IMU.snapshot()[:-80] + b"\xff" * 40 + IMU.snapshot()[-40:])),
+    (lambda: pw.RateThrust(np.zeros((2, 3)), np.ones(3)), "thrust: .* as many rows as rates, 2, g"),
+    (lambda: pw.SpeedYawRate([1.0, 2.0], [1.0]), "yaw_rate: expected as many rows as speed, 2, g"),
+    (lambda: pw.RateThrust(np.zeros((1000, 2)), 1.0), r"(?s)^.{1,180}shape \(1000, 2\).{0,200}$"),
+    (lambda: pw.RateThrust("x" * 100000, 1.0), "(?s)^.{0,100}rates.{0,300}$"),
     (lambda: FLEET.set_action_delay([0, 1, 2, 3, 4]), "for vehicle 4"),
     (lambda: FLEET.reset(seed=3, mask=np.ones(N, bool)), r"seed: expected None.*mask"),
     *((lambda factors=factors: FLEET.set_rotor_effectiveness(factors), "factors|rotor.effectiven")
@@ -287,10 +377,10 @@ MESSAGES: list[tuple[Callable[[], Any], str]] = [
 
 @pytest.mark.parametrize(("call", "message"), MESSAGES)
 def test_errors_explain_wrong_shapes_names_and_rows(call: Callable[[], Any], message: str) -> None:
-    before = [each.snapshot() for each in (UAV, CAR, FLEET)]
+    before = [*map(state_of, OBJECTS.values())]
     with pytest.raises((ValueError, TypeError), match=message):
         call()
-    assert [each.snapshot() for each in (UAV, CAR, FLEET)] == before
+    assert [*map(state_of, OBJECTS.values())] == before
 
 
 def test_snapshots_of_other_vehicles_and_damaged_ones_are_refused() -> None:
