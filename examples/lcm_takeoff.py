@@ -44,6 +44,8 @@ class Hover:
     def on_pose(self, channel: str, data: bytes) -> None:
         """Sends a command for a pose, every PERIOD."""
         pose = message_types()["state_t"].decode(data)
+        if pose["utime"] == 0:  # before the first step; came only if this program listened in time
+            return
         self.heights.append(-pose["position"][2])
         if self._last is not None and pose["utime"] >= self._sent + PERIOD:
             elapsed = 1e-6 * (pose["utime"] - self._last["utime"])

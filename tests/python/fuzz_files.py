@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import struct
 import tempfile
 from collections.abc import Callable
@@ -22,26 +23,15 @@ from log_files import (
     write_ros1_bag,
     write_ulog,
 )
-from numpy.typing import NDArray
 from propwash import identify, lcm, logs
 from propwash.world import Scene
+from test_flightgoggles import CAR, DRONE
 
 Files = dict[str, bytes]
 """Contents by path, relative to a folder."""
 
 _PACKAGE = Path(pw.__file__).parent
 _IMU = [("/imu", "sensor_msgs/msg/Imu", 0.0, imu_message)]
-
-_CAR = b"""name = "mine"
-kind = "car"
-speed_min = 0.0
-speed_max = 5.0
-yaw_rate_limit = 1.0
-process_noise = [0.001, 0.002]
-
-[sources]
-speed_max = "measured"
-"""
 
 _SCENE = """name = "yard"
 
@@ -98,33 +88,6 @@ position = [1, 2, 3]
 items = "measured"
 """
 
-_FOREST = """name = "wood"
-
-[generator]
-kind = "forest"
-size = [20.0, 20.0]
-density = 0.05
-spacing = 2.5
-clearing = 3.0
-trunk_radius = [0.1, 0.3]
-trunk_height = [3.5, 7.0]
-crown_radius = [1.0, 2.0]
-"""
-
-_WAREHOUSE = """name = "hall"
-
-[generator]
-kind = "warehouse"
-size = [10.0, 8.0, 5.0]
-aisle = 2.5
-rack_depth = 1.0
-bay = 2.5
-level = 2.0
-levels = 2
-crate = [0.4, 0.8]
-fill = 0.6
-"""
-
 _WITH_MESH = b"""name = "statues"
 
 [[items]]
@@ -178,43 +141,8 @@ motors = 0.001
 motors = -1000.0
 """
 
-_DRONE = """flightgoggles_uav_dynamics:
-    vehicle_mass: 1.0
-    vehicle_inertia_xx: 0.0049
-    max_prop_speed: 2200.0
-    moment_arm: 0.08
-    motor_time_constant: 0.02
-    motor_rotational_inertia: 6.62e-06
-    thrust_coefficient: 1.91e-06
-    torque_coefficient: 2.6e-07
-    drag_coefficient: 0.1
-    aeromoment_coefficient_xx: 0.003
-    moment_process_noise: 1.25e-07
-    force_process_noise: 0.0005
-    init_pose: [0, 0, 1.5, 0, 0, 0, 1]
-flightgoggles_imu:
-    accelerometer_variance: 0.005
-    gyroscope_variance: 0.003
-    accelerometer_biasprocess: 1.0e-07
-flightgoggles_lpf:
-    gain_p: 35530.5758439217
-    gain_q: 266.572976289502
-flightgoggles_pid:
-    gain_p_roll: 9.0
-    gain_i_pitch: 3.0
-    int_bound_roll: 1000.0
-"""
 
-_FLIGHTGOGGLES_CAR = """flightgoggles_car_dynamics:
-    init_heading: 0.0
-    max_steering_angle: 1.0
-    max_speed: 5.0
-    min_speed: 0.0
-    velocity_process_noise: [0.001, 0.001]
-"""
-
-
-def stl_binary() -> bytes:
+def _stl_binary() -> bytes:
     """Three triangles."""
     header = b"binary".ljust(80) + struct.pack("<I", 3)
     corners = np.arange(27, dtype="<f4").reshape(3, 9)
@@ -346,38 +274,13 @@ def _lcm(folder: Path) -> list[Files]:
     return [{"log": (folder / "x").read_bytes()}]
 
 
-class _Tensor(np.ndarray[Any, np.dtype[Any]]):
-    """The part of a torch tensor that propwash.gym.policy uses; importing torch takes seconds."""
-
-    def detach(self) -> _Tensor:
-        return self
-
-    def numpy(self) -> NDArray[Any]:
-        return np.asarray(self)
-
-
 def _policy(folder: Path) -> list[Files]:
-    from propwash.gym import policy
-
-    class Agent:
-        observation_size = own = 22
-
-        def state_dict(self) -> dict[str, Any]:
-            rng = np.random.default_rng(0)
-            parts: dict[str, NDArray[Any]] = {
-                "columns": np.arange(22),
-                "mean": np.zeros(22, np.float32),
-                "var": np.ones(22, np.float32),
-                "log_std": np.zeros(4, np.float32),
-                "actor.0.weight": rng.normal(size=(8, 22)).astype(np.float32),
-                "actor.0.bias": np.zeros(8, np.float32),
-                "actor.2.weight": rng.normal(size=(4, 8)).astype(np.float32),
-                "actor.2.bias": np.zeros(4, np.float32),
-            }
-            return {name: part.view(_Tensor) for name, part in parts.items()}
+    import torch
+    from propwash.gym import policy, ppo
 
     path = folder / "policy.onnx"
-    policy.save(Agent(), path, policy.describe("hover", {}))  # type: ignore[arg-type]
+    agent = ppo.Agent(22, 4, ppo.Args(hidden=8), torch.Generator().manual_seed(0))
+    policy.save(agent, path, policy.describe("hover", {}))
     return [{path.name: path.read_bytes()}]
 
 
@@ -385,7 +288,10 @@ def _checkpoint(folder: Path) -> list[Files]:
     import torch
 
     path = folder / "checkpoint.pt"
-    settings = {"task": "hover", "seed": 3, "threads": 1, "changes": '{"substeps": 4}', "set": "{}"}
+    settings = {
+        **{"task": "hover", "method": "ppo", "seed": 3, "threads": 1, "ray": 0},
+        **{"changes": '{"substeps": 4}', "set": "{}"},
+    }
     learner = {
         "agent": {"mean": torch.zeros(22), "actor.0.weight": torch.ones(8, 22)},
         "optimizer": {"state": {}, "param_groups": [{"lr": 3e-4, "params": [0]}]},
@@ -395,26 +301,27 @@ def _checkpoint(folder: Path) -> list[Files]:
     curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], {"evaluation": [(4096, 2.5, 0.2)]}, "distance [m]"
     best = {"merit": [0.5, -0.2], "step": 4096, "agent": {}}
     parts = {"settings": settings, "learner": learner, "best": best, "curve": curve, "seconds": 2.5}
+    parts |= {"cpu": 3.5, "results": None}
     torch.save(parts, path)
     return [{path.name: path.read_bytes()}]
 
 
-def _toml(name: str) -> bytes:
-    return (_PACKAGE / "vehicle" / "files" / f"{name}.toml").read_bytes()
-
-
-def _vehicles(folder: Path) -> list[Files]:
-    complete = pw.vehicles.load("crazyflie").to_toml().encode()
-    texts = [_toml("crazyflie"), _toml("hexacopter"), _toml("flightgoggles"), complete, _CAR]
+def _vehicles(_: Path) -> list[Files]:
+    names = ("crazyflie", "hexacopter", "flightgoggles", "car")
+    texts = [(_PACKAGE / "vehicle" / "files" / f"{name}.toml").read_bytes() for name in names]
+    texts.append(pw.vehicles.load("crazyflie").to_toml().encode())
     return [{"vehicle.toml": text} for text in texts]
 
 
 def _scenes(folder: Path) -> list[Files]:
     saved = folder / "saved.toml"
     Scene.load("alphapilot", seed=3).save(saved)
-    texts = [_SCENE, 'base = "room"\n' + _SCENE, _FOREST, _WAREHOUSE]
-    contents = [*(text.encode() for text in texts), saved.read_bytes()]
-    return [{"scene.toml": content} for content in contents]
+    texts = [_SCENE.encode(), b'base = "room"\n' + _SCENE.encode(), saved.read_bytes()]
+    for name in ("forest", "warehouse"):
+        # smaller, so that reading is quick
+        text = (_PACKAGE / "world" / "scenes" / f"{name}.toml").read_text(encoding="utf-8")
+        texts.append(re.sub(r"(?m)^size = \[[\d.]+, [\d.]+", "size = [20.0, 20.0", text).encode())
+    return [{"scene.toml": text} for text in texts]
 
 
 def _with_mesh(name: str, mesh: bytes) -> Callable[[Path], list[Files]]:
@@ -435,8 +342,8 @@ _MAKERS: dict[str, Callable[[Path], list[Files]]] = {
     "scene": _scenes,
     "obj": _with_mesh("statue.obj", _OBJ),
     "stl_text": _with_mesh("statue.stl", _STL),
-    "stl_binary": _with_mesh("statue.stl", stl_binary()),
-    "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (_DRONE, _FLIGHTGOGGLES_CAR)],
+    "stl_binary": _with_mesh("statue.stl", _stl_binary()),
+    "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (DRONE, CAR)],
     "csv": _csv,
     "flight_log": _flight_log(".csv"),
     "flight_log_mcap": _flight_log(".mcap"),

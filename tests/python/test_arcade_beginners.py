@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +11,6 @@ pytest_plugins = "arcade_browser_fixtures"
 pytestmark = pytest.mark.slow
 
 FLIGHTS = 5  # tries: a vehicle collides if the machine stops while a key is down
-
-
-@pytest.fixture(name="lesson")
-def lesson_(tmp_path: Path) -> Iterator[RunningArcade]:
-    """The arcade as a beginner starts it."""
-    running = RunningArcade(tmp_path)
-    yield running
-    running.stop()
 
 
 def text(page: ArcadePage, name: str) -> str:
@@ -163,36 +153,3 @@ def test_no_title_is_clipped(arcade: RunningArcade, context: Any) -> None:
     assert page.page.evaluate(CLIPPED) == []
     body = page.get("[document.body.scrollWidth, document.body.scrollHeight]")
     assert body == [800, 720]
-
-
-HOLD_IMAGES = """() => {
-  const create = createImageBitmap;
-  const gate = new Promise((resolve) => { window.releaseImages = resolve; });
-  window.createImageBitmap = async (blob) => { await gate; return create(blob); };
-}"""
-
-
-def test_a_flight_pauses_while_the_page_shows_no_images(
-    browser: Any, context: Any, tmp_path: Path
-) -> None:
-    """The page sends its inputs all the same, as on a loaded machine."""
-    arcade = RunningArcade(tmp_path, "--course", "eight", stall=5.0)
-    try:
-        page = ArcadePage(context, arcade.url)
-        take_off(page)
-        page.page.evaluate(HOLD_IMAGES)
-        number = page.get("arcade.number")
-        page.wait("arcade.status.paused")
-        assert "no image was shown" in page.get("arcade.status.reason")
-        assert page.get("arcade.number") > number
-        assert text(page, "message-title") == "Paused"
-        page.get("releaseImages()")
-        page.wait("arcade.hud.paused && arcade.status.countdown > 0")
-        assert page.page.locator("#message").get_attribute("data-kind") == "countdown"
-        time = page.get("arcade.hud.time")
-        page.wait(f"!arcade.status.paused && arcade.hud.time > {time}")
-        assert page.get("arcade.hud.phase") == "flying"
-        assert "countdown" in page.get("arcade.sounds.played")
-        assert page.errors == []
-    finally:
-        arcade.stop()

@@ -187,37 +187,6 @@ def test_pause_slow_motion_camera_and_modes_by_keys(arcade: RunningArcade, conte
         page.wait(f"arcade.hud.mode === '{mode}'")
 
 
-def test_the_menu_loads_another_course(arcade: RunningArcade, context: Any) -> None:
-    page = ArcadePage(context, arcade.url)
-    load_course(page, "alphapilot", "blackbird", 7)
-    assert page.get("[arcade.course.vehicle, arcade.hud.gates]") == ["blackbird", 11]
-    assert page.get("document.getElementById('flight-title').textContent").endswith("seed 7")
-    load_course(page, "eight", "flightgoggles", 0)
-    assert page.get("arcade.course.vehicle") == "flightgoggles"
-
-
-@pytest.mark.slow
-def test_lost_pilot_pauses_and_a_watcher_takes_over(arcade: RunningArcade, context: Any) -> None:
-    pilot, watcher = ArcadePage(context, arcade.url), ArcadePage(context, arcade.url)
-    assert pilot.get("arcade.status.role") == "pilot"
-    assert watcher.get("arcade.status.role") == "watcher"
-    assert watcher.page.locator("#banner").is_visible()
-    assert not watcher.page.locator("#take-over").is_visible()
-    take_off(pilot)
-    watcher.press("r")  # has no effect
-    watcher.wait("arcade.hud.phase === 'flying' && arcade.hud.height > 0.3")
-    pilot.page.close()
-    watcher.wait("arcade.status.paused && !arcade.status.has_pilot")
-    assert watcher.get("arcade.status.role") == "watcher"
-    watcher.page.locator("#take-over").click()
-    watcher.wait("arcade.status.role === 'pilot' && arcade.status.paused")
-    place = np.array(watcher.get("arcade.hud.position"))
-    watcher.press("p")
-    watcher.wait("!arcade.hud.paused && arcade.hud.input > 0")
-    assert watcher.get("arcade.hud.phase") == "flying"
-    assert np.linalg.norm(np.array(watcher.get("arcade.hud.position")) - place) < 1.0
-
-
 @pytest.mark.slow
 def test_a_hidden_page_pauses_and_a_lost_focus_centres_the_sticks(
     arcade: RunningArcade, context: Any

@@ -32,18 +32,6 @@ def powered(**changes: float) -> pw.VehicleParameters:
     return pw.vehicles.load("blackbird").replace(battery=BATTERY | changes)
 
 
-def test_hover_until_empty_takes_energy_over_power() -> None:
-    vehicle = powered(capacity=0.2)
-    uav = pw.Multicopter(vehicle, noise=False)
-    hover = uav.trim().rotor_speeds
-    power = sum(r.torque_coefficient * w**3 for r, w in zip(vehicle.rotors, hover, strict=True))
-    while uav.state_of_charge > 0.1:
-        uav.step(pw.RotorSpeeds(hover * 14.8 / uav.battery_voltage), dt=0.01)
-    # 3.87 V is the mean open-circuit voltage from full to a tenth; R I of 11 A is 0.33 V of 15.5
-    closed_form = 0.9 * 0.2 * 3600 * 4 * 3.87 / (power / 0.7 + 5.0)
-    assert uav.time == pytest.approx(closed_form * (1 - 0.33 / 15.5), rel=0.01)
-
-
 def test_vehicle_charges_at_reset_and_pickles() -> None:
     uav = pw.Multicopter(powered(), noise=False)
     command = pw.RotorSpeeds([1100.0, 1000.0, 1100.0, 1000.0])
@@ -60,32 +48,6 @@ def test_vehicle_charges_at_reset_and_pickles() -> None:
     uav.state_of_charge = 0.25
     assert uav.state_of_charge == 0.25
     assert 14.5 < uav.battery_voltage < 15.2
-
-
-def test_fleet_has_the_charge_of_each_vehicle() -> None:
-    fleet = pw.Fleet(powered(), 3, dtype="float64", noise=False)
-    capacity = np.array([1.0, 1.5, 2.0])
-    fleet.set_parameters({"battery.capacity": capacity})
-    command = pw.RotorSpeeds([1100.0, 1000.0, 1100.0, 1000.0])
-    names = ["battery_voltage", "battery_current", "state_of_charge", "time"]
-    flown = fleet.rollout(command, steps=100, substeps=10, record=names)
-    assert flown.battery_voltage is not None
-    assert flown.state_of_charge is not None
-    assert flown.battery_voltage.shape == flown.state_of_charge.shape == (100, 3)
-    used = 1.0 - fleet.state_of_charge
-    assert used * capacity == pytest.approx(np.full(3, used[1] * 1.5), rel=0.01)
-    assert np.array_equal(flown.state_of_charge[-1], fleet.state_of_charge)
-    uav = pw.Multicopter(powered(), noise=False)
-    uav.step(command, dt=fleet.dt, substeps=1000)
-    assert fleet.state_of_charge[1] == pytest.approx(uav.state_of_charge, abs=1e-12)
-    assert fleet.battery_voltage[1] == pytest.approx(uav.battery_voltage, rel=1e-9)
-    assert fleet.battery_current[1] == pytest.approx(uav.battery_current, rel=1e-9)
-    copy = pickle.loads(pickle.dumps(fleet))
-    assert np.array_equal(copy.state_of_charge, fleet.state_of_charge)
-    fleet.reset(mask=[True, False, False])
-    assert fleet.state_of_charge[0] == 1.0 > fleet.state_of_charge[1]
-    fleet.set_state_of_charge([0.5, 0.25, 1.0])
-    assert fleet.state_of_charge.tolist() == [0.5, 0.25, 1.0]
 
 
 def test_a_diverged_vehicle_leaves_a_snapshot_valid() -> None:

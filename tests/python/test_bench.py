@@ -66,11 +66,6 @@ def test_json_has_the_documented_fields(rows: list[bench.Row]) -> None:
             assert row[key] > 0.0
 
 
-def test_every_case_becomes_one_row(rows: list[bench.Row]) -> None:
-    cases = {tuple(getattr(row, key) for key in KEYS[:6]) for row in rows}
-    assert len(cases) == len(rows) == 48
-
-
 @pytest.mark.parametrize("markdown", [False, True])
 def test_the_table_contains_every_row_and_describes_a_step(
     rows: list[bench.Row], markdown: bool
@@ -83,20 +78,6 @@ def test_the_table_contains_every_row_and_describes_a_step(
     cells = [line for line in cells if "euler" in line or "rk4" in line]
     assert len(cells) == 48
     assert sum(line.count(" / ") for line in cells) == len(rows)
-
-
-def test_quick_is_rk4_of_4096_vehicles() -> None:
-    cases = bench.quick()
-    assert {(case.integrator, case.threads, case.batch) for case in cases} == {("rk4", 1, 4096)}
-    assert {case.work for case in cases} == set(bench.WORKS)
-    assert {case.dtype for case in cases} == {"float32", "float64"}
-    assert {case.substeps for case in cases} == {1, 10}
-    assert len(cases) == 12
-
-
-def test_the_full_table_contains_every_combination() -> None:
-    cases = bench.full()
-    assert len(set(cases)) == len(cases) == 3 * 2 * 2 * 2 * 6 * 2
 
 
 @pytest.mark.slow

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import propwash as pw
 import pytest
@@ -47,44 +45,6 @@ def test_forces_are_those_of_the_plain_equations() -> None:
         exact[ATTITUDE] /= np.linalg.norm(exact[ATTITUDE])
         np.testing.assert_allclose(packed(uav.state), exact, atol=1e-9)
     assert touching > 15
-
-
-@pytest.mark.parametrize("name", pw.vehicles.names())
-def test_a_vehicle_with_noise_stands_and_takes_off(name: str) -> None:
-    vehicle = on_feet(name)
-    uav = pw.Multicopter(vehicle, seed=3)
-    above = 0.03 - vehicle.rotors[0].position[2]
-    uav.reset(position=[0.0, 0.0, above], rotor_speeds=[0.0] * len(vehicle.rotors))
-    flight = uav.rollout(pw.RotorSpeeds(np.zeros((200, len(vehicle.rotors)))), DT, substeps=48)
-    # the process noise is a random walk of the position, divided by the damping
-    drift = np.sqrt(vehicle.process_noise.force * 10.0) / (vehicle.body.mass * 1.4 * RATE)
-    assert np.linalg.norm(uav.position[:2]) < 5.0 * drift + 1e-6
-    assert uav.position[2] == pytest.approx(above - 9.81 / RATE**2, abs=1e-3)
-    tolerance = 0.3 + 5.0 * vehicle.imu.accelerometer_bias_initial
-    mean = np.mean(flight.specific_force[20:], axis=0)
-    assert mean == pytest.approx([0.0, 0.0, 9.81], abs=tolerance)
-    uav.step(pw.RateThrust([0.0, 0.0, 0.0], 1.3 * vehicle.weight), DT, substeps=960)
-    assert uav.position[2] > 0.5
-
-
-def test_a_fleet_equals_single_vehicles_and_resumes_from_a_pickle() -> None:
-    vehicle = on_feet("crazyflie").replace(motor={"command_delay": 0.0})
-    fleet = pw.Fleet(vehicle, 3, dtype="float64", noise=False, dt=DT)
-    height = np.array([0.03, 0.1, 0.3])
-    position = np.column_stack([np.zeros(3), np.zeros(3), height])
-    still = np.zeros((3, 4))
-    fleet.set_state(position=position, velocity=[[0.4, 0.1, 0.0]] * 3, rotor_speeds=still)
-    fleet.step(pw.RotorSpeeds(still), substeps=200)
-    other = pickle.loads(pickle.dumps(fleet))
-    for each in (fleet, other):
-        each.step(pw.RotorSpeeds(still), substeps=200)
-    assert np.array_equal(fleet.position, other.position)
-    for i in range(3):
-        uav = pw.Multicopter(vehicle, noise=False)
-        uav.reset(position=position[i], velocity=[0.4, 0.1, 0.0], rotor_speeds=[0.0] * 4)
-        uav.step(pw.RotorSpeeds([0.0] * 4), DT, substeps=400)
-        np.testing.assert_allclose(fleet.position[i], uav.position, atol=1e-9)
-        np.testing.assert_allclose(fleet.velocity[i], uav.velocity, atol=1e-7)
 
 
 def test_contact_may_be_a_parameter_of_each_vehicle() -> None:

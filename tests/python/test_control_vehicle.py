@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace as replaced
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import propwash as pw
@@ -15,11 +14,9 @@ from propwash import ParameterError
 from propwash.gym import Hover
 from propwash.gym._engine import Engine
 from propwash.gym._options import Settings
-from propwash.trajectories import Controller
 
 SPREAD = np.array([0.5, 0.8, 1.0, 1.7, 2.0])
 """Factors of a parameter; their number is not a multiple of the lanes."""
-GAINS = ("proportional", "integral", "derivative")
 
 
 def fleet_of(vehicle: str, nominal: bool, **options: Any) -> pw.Fleet:
@@ -40,32 +37,6 @@ def flown(fleet: pw.Fleet, thrust: float) -> tuple[Array, Array]:
 
 def scale(fleet: pw.Fleet, name: str, factors: Any) -> None:
     fleet.set_parameters({name: fleet.parameters[name] * factors})
-
-
-@pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
-def test_unknown_inertia_scales_the_controller_gain(vehicle: str) -> None:
-    """The torque J0 (K e) with inertia k J0 gives the same flight as k J0 (K/k e)."""
-    weight = pw.vehicles.load(vehicle).body.mass * 9.81
-    unknown, known = fleet_of(vehicle, True), fleet_of(vehicle, False)
-    for fleet in (unknown, known):
-        scale(fleet, "body.inertia", SPREAD[:, np.newaxis, np.newaxis])
-    for gain in GAINS:
-        scale(known, f"rate_controller.{gain}", 1.0 / SPREAD[:, np.newaxis])
-    rates, position = flown(unknown, weight)
-    expected = flown(known, weight)
-    assert np.abs(rates).max() > 0.5
-    np.testing.assert_allclose(rates, expected[0], atol=1e-9)
-    np.testing.assert_allclose(position, expected[1], atol=1e-9)
-
-
-def test_unknown_thrust_coefficients_are_not_compensated() -> None:
-    """With nominal controllers the speeds of all vehicles are equal, otherwise the thrusts."""
-    speeds = pw.Allocation("flightgoggles").allocate([0, 0, 0], 5.0)
-    for nominal, expected in ((True, np.ones_like(SPREAD)), (False, SPREAD**-0.5)):
-        fleet = fleet_of("flightgoggles", nominal)
-        scale(fleet, "rotors.thrust_coefficient", SPREAD[:, np.newaxis])
-        fleet.step(pw.RateThrust([0, 0, 0], thrust=5.0), substeps=960)
-        np.testing.assert_allclose(fleet.rotor_speeds, np.outer(expected, speeds), rtol=1e-9)
 
 
 def test_each_motor_keeps_its_limits() -> None:
@@ -96,11 +67,6 @@ def test_an_uncontrollable_nominal_vehicle_is_refused() -> None:
             fleet.step(pw.RateThrust([0, 0, 0], thrust=9.81))
 
 
-def test_an_equal_control_vehicle_changes_nothing() -> None:
-    nominal, individual = fleet_of("flightgoggles", True), fleet_of("flightgoggles", False)
-    assert np.array_equal(flown(nominal, 9.81)[1], flown(individual, 9.81)[1])
-
-
 def test_the_control_vehicle_applies_to_assigned_vehicles_and_copies() -> None:
     fleet, masked = fleet_of("flightgoggles", True), fleet_of("flightgoggles", True)
     inertia = np.array(fleet.parameters["body.inertia"]) * SPREAD[:, np.newaxis, np.newaxis]
@@ -111,35 +77,6 @@ def test_the_control_vehicle_applies_to_assigned_vehicles_and_copies() -> None:
     rates = flown(fleet, 9.81)[0]
     assert np.array_equal(flown(masked, 9.81)[0], rates)
     assert np.array_equal(flown(copy, 9.81)[0], rates)
-
-
-def stiffness(loops: pw.OuterLoops, controller: str) -> float:
-    """(O15), (O22) 1/s^2, acceleration for a constant position error."""
-    if controller == "geometric":
-        return loops.tracking_position
-    return 1.0 + loops.backstepping[0] * loops.backstepping_rate[0]
-
-
-@pytest.mark.parametrize("controller", get_args(Controller))
-def test_an_unknown_mass_is_unknown_to_all_loops(controller: Controller) -> None:
-    """Mass +20 %: without an observer an error of 0.2 g / gain, with one none; INDI measures it."""
-    fleet = fleet_of("flightgoggles", True)
-    scale(fleet, "mass", 1.2)
-    uav = pw.Multicopter(
-        pw.vehicles.load("flightgoggles").replace(body={"mass": 1.2}),
-        noise=False,
-        control_vehicle="flightgoggles",
-    )
-    hover = pw.control.TrajectoryCommand([0.0, 0.0, 0.0], controller=controller)
-    for bandwidth in (0.0, 20.0):
-        for vehicle in (fleet, uav):
-            vehicle.reset()
-            vehicle.outer_loops = replaced(vehicle.outer_loops, disturbance_bandwidth=bandwidth)
-            vehicle.step(hover, substeps=9600)
-        is_observed = bandwidth > 0.0 or controller == "indi"
-        expected = 0.0 if is_observed else -0.2 * 9.81 / stiffness(fleet.outer_loops, controller)
-        np.testing.assert_allclose(fleet.position[:, 2], expected, atol=1e-6)
-        assert uav.state.position[2] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_single_vehicle_equals_one_of_a_fleet_and_its_copies() -> None:
@@ -159,20 +96,6 @@ def test_a_single_vehicle_equals_one_of_a_fleet_and_its_copies() -> None:
     np.testing.assert_array_equal(copies[0].position, fleet.position)
     np.testing.assert_array_equal(copies[1].state.position, uav.state.position)
     assert uav.outer_loops == pw.OuterLoops.of("blackbird")
-
-
-def test_linear_models_contain_the_assumed_inertia() -> None:
-    vehicle = pw.vehicles.load("flightgoggles")
-    inertia = 2.0 * np.array(vehicle.body.inertia)
-    heavy = vehicle.replace(body={"inertia": tuple(map(tuple, inertia))})
-    options: Any = {"kind": "discrete", "command": "rate_thrust", "outputs": ["rotor_command"]}
-    expected = pw.linearize(vehicle, **options).D
-    known = pw.linearize(heavy, **options).D
-    uav = pw.Multicopter(heavy, control_vehicle=vehicle)
-    fleet = pw.Fleet(heavy, 2, control_vehicle=vehicle)
-    assert np.abs(known - expected).max() > 0.1 * np.abs(expected).max()
-    np.testing.assert_allclose(pw.linearize(uav, **options).D, expected, rtol=1e-9)
-    np.testing.assert_allclose(pw.linearize(fleet, **options).D[1], expected, rtol=1e-6)
 
 
 def test_environments_fly_nominal_controllers_unless_told_otherwise() -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import slow_if
@@ -163,6 +167,51 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         assert re.search(pattern, ran.stdout), (pattern, ran.stdout)
     for file in (argument for argument in arguments if argument.endswith(".png")):
         assert (tmp_path / file).read_bytes().startswith(b"\x89PNG")
+
+
+class Network:
+    """LCM without a network: a simulation in lock step that may lose its third answer."""
+
+    def __init__(self, hears_start: bool, loses: bool) -> None:
+        from propwash.lcm import Simulation
+
+        self.simulation = Simulation("blackbird", lock_step=True)
+        self.queue = deque(self.simulation.messages() if hears_start else [])
+        self.handlers: dict[str, Callable[[str, bytes], None]] = {}
+        self.answers_to_loss = 3 if loses else 0
+
+    def subscribe(self, channel: str, handler: Callable[[str, bytes], None]) -> None:
+        self.handlers[channel] = handler
+
+    def publish(self, channel: str, data: bytes) -> None:
+        self.simulation.receive(channel, data)
+        answer = self.simulation.answer()
+        while self.simulation.asked is not None:
+            self.queue += self.simulation.step()
+            answer = self.simulation.answer()
+        self.answers_to_loss -= len(answer)
+        self.queue += [] if answer and self.answers_to_loss == 0 else answer
+
+    def handle_timeout(self, _milliseconds: int) -> bool:
+        if not self.queue:
+            return False
+        channel, data = self.queue.popleft()
+        self.handlers.get(channel, lambda *_: None)(channel, data)
+        return True
+
+
+@pytest.mark.parametrize(("hears_start", "loses"), [(False, False), (True, False), (False, True)])
+def test_the_lcm_example_takes_each_pose_of_the_flight_once(hears_start: bool, loses: bool) -> None:
+    """Also if it receives the pose of the start, or asks again because an answer is lost."""
+    pytest.importorskip("lcm")
+    example = runpy.run_path(str(EXAMPLES / "lcm_takeoff.py"))
+    network = Network(hears_start, loses)
+    hover: Any = example["Hover"](network, 1.5)
+    network.subscribe("poseMoCap", hover.on_pose)
+    hover.send("time_t", "arm", utime=0)
+    example["lock_step"](network, hover, 4.0)
+    assert len(hover.heights) == 4 * 360
+    assert hover.heights[-1] == pytest.approx(1.5, abs=0.3)
 
 
 @pytest.mark.parametrize(

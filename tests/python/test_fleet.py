@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import tilted_hexacopter
 from numpy.typing import NDArray
 
 Numbers = NDArray[Any]
@@ -115,68 +114,6 @@ def test_fleet_matches_single_vehicles(
     assert np.allclose(fleet.time, 96 * DT, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("vehicle", ["crazyflie", "hexacopter", tilted_hexacopter()], ids=str)
-def test_fleets_of_other_vehicles_match_single_ones(vehicle: Any) -> None:
-    """With delay, battery, slower IMU, tilted rotors and full matrices."""
-    parameters = pw.vehicles.load(vehicle)
-    fleet = pw.Fleet(vehicle, 3, "float64", seed=4, threads=1)
-    rotors = fleet.rotors
-    hover = fleet.rotor_speeds[0]
-    speeds = hover * RNG.uniform(0.9, 1.1, (20, 3, rotors))
-    wind, volts = np.array([1.0, -2.0, 0.5]), 0.95 * parameters.battery.nominal_voltage
-    fleet.set_wind(wind)
-    fleet.set_battery_voltage(volts)
-    fleet.rollout(pw.RotorSpeeds(speeds), substeps=4)
-    for i in range(3):
-        single = pw.Multicopter(vehicle, seed=4, id=i)
-        single.wind = wind
-        single.battery_voltage = volts
-        single.rollout(pw.RotorSpeeds(speeds[:, i]), DT, substeps=4)
-        for name in PARTS:
-            expected = getattr(single.state, name)
-            scale = max(1.0, float(np.abs(expected).max()))
-            assert np.abs(getattr(fleet, name)[i] - expected).max() < 1e-12 * scale, name
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_two_half_fleets_equal_one_fleet(dtype: str) -> None:
-    n, cut = 45, 19  # not multiples of any number of lanes
-    whole = pw.Fleet("flightgoggles", n, dtype, seed=9, threads=1)
-    parts = [
-        pw.Fleet("flightgoggles", count, dtype, seed=9, first_id=first, threads=1)
-        for first, count in ((0, cut), (cut, n - cut))
-    ]
-    command = varied_command(n, dtype)
-    for fleet, part in zip(
-        [whole, *parts], [slice(0, n), slice(0, cut), slice(cut, n)], strict=True
-    ):
-        fleet.step(pw.RateThrust(command.rates[part], command.thrust[part]), substeps=50)
-    whole_state = state(whole)
-    same_bits(rows(whole_state, slice(0, cut)), state(parts[0]))
-    same_bits(rows(whole_state, slice(cut, n)), state(parts[1]))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_results_do_not_depend_on_threads(dtype: str) -> None:
-    n = 1000
-    pool = pw.ThreadPool(2)
-    fleets = [pw.Fleet("flightgoggles", n, dtype, seed=2, threads=t) for t in (1, 2, pool, pool)]
-    assert [fleet.threads for fleet in fleets] == [1, 2, 2, 2]
-    for fleet in fleets:
-        fleet.step(varied_command(n, dtype), substeps=20)
-    states = [state(fleet) for fleet in fleets]
-    for other in states[1:]:
-        same_bits(states[0], other)
-
-
-def test_results_do_not_depend_on_substeps_per_call() -> None:
-    fleets = [pw.Fleet("flightgoggles", 9, seed=2, threads=1) for _ in range(2)]
-    fleets[0].step(varied_command(9), substeps=12)
-    for _ in range(12):
-        fleets[1].step(varied_command(9))
-    same_bits(state(fleets[0]), state(fleets[1]))
-
-
 def test_one_command_applies_to_all_vehicles() -> None:
     fleets = [pw.Fleet("flightgoggles", 6, noise=False, threads=1) for _ in range(4)]
     rates = np.array([0.5, -1.0, 0.2], dtype=np.float32)
@@ -210,24 +147,6 @@ def test_commands_of_either_dtype_and_memory_order_are_accepted(dtype: str) -> N
         same_bits(results[0], other)
     assert pw.RateThrust(rates, 1.0).rates.dtype == np.float32
     assert pw.RotorSpeeds(speeds).speeds.dtype == np.float32
-
-
-def test_a_single_vehicle_refuses_commands_of_fleets() -> None:
-    speeds = np.array([[1100.0, 1101.5, 1099.25, 1100.0]] * 3, dtype=np.float32)
-    uav, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
-    uav.rollout(pw.RotorSpeeds(speeds))
-    same.rollout(pw.RotorSpeeds(speeds.astype(np.float64)))
-    assert uav.snapshot() == same.snapshot()
-    for command in (
-        pw.RateThrust(np.zeros((2, 5, 3)), 1.0),
-        pw.RateThrust(np.zeros(3), np.ones((2, 5))),
-        pw.RotorSpeeds(np.zeros((2, 5, 4))),
-    ):
-        with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
-            uav.step(command)
-        with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
-            uav.rollout(command)
-    assert uav.snapshot() == same.snapshot()
 
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
@@ -293,17 +212,6 @@ def test_reset_with_a_mask_changes_only_masked_vehicles() -> None:
     same_bits(rows(before, ~mask), rows(state(fleet), ~mask))
 
 
-def test_reset_with_a_seed_equals_a_new_fleet() -> None:
-    fleet, new = pw.Fleet("flightgoggles", 9, seed=1), pw.Fleet("flightgoggles", 9, seed=5)
-    fleet.step(varied_command(9), substeps=25)
-    assert fleet.steps == 25
-    fleet.reset(seed=5)
-    assert (fleet.steps, fleet.seed) == (0, 5)
-    for each in (fleet, new):
-        each.step(varied_command(9), substeps=25)
-    same_bits(state(fleet), state(new))
-
-
 def test_set_state_replaces_only_the_specified_parts() -> None:
     n = 6
     fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
@@ -351,39 +259,6 @@ def test_rollout_records_the_requested_quantities() -> None:
     assert len(fleet.rollout(pw.RotorSpeeds(np.zeros((0, n, 4))))) == 0
 
 
-def test_floor_stops_vehicles_and_sets_the_contact_flag() -> None:
-    fleet = pw.Fleet("flightgoggles", 4, "float64", noise=False, floor=-1.0)
-    fleet.reset(position=[[0.0, 0.0, z] for z in (0.0, 0.0, 5.0, 5.0)])
-    fleet.step(pw.RotorSpeeds(np.zeros(4)), substeps=960)
-    assert fleet.contact.tolist() == [True, True, False, False]
-    assert np.all(fleet.position[:2, 2] >= -1.0)
-    assert np.all(fleet.velocity[:2] == 0.0)
-    assert np.all(fleet.velocity[2:, 2] < -5.0)
-
-
-def test_turbulence_differs_between_vehicles() -> None:
-    air = pw.Dryden(wind_speed_6m=8.0, altitude=20.0, airspeed=8.0)
-    fleet = pw.Fleet("flightgoggles", 8, noise=False, turbulence=air, seed=1)
-    calm = pw.Fleet("flightgoggles", 8, noise=False, seed=1)
-    for each in (fleet, calm):
-        each.step(pw.RateThrust(np.zeros(3), 9.81), substeps=480)
-    assert len(np.unique(fleet.velocity[:, 0])) == 8
-    assert len(np.unique(calm.velocity[:, 0])) == 1
-
-
-def test_action_delay_postpones_a_command() -> None:
-    n = 4
-    fleet = pw.Fleet("flightgoggles", n, "float64", noise=False, max_action_delay=6, threads=1)
-    fleet.set_action_delay([0, 2, 4, 6])
-    moved = np.full(n, -1)
-    hover = fleet.rotor_speeds
-    for k in range(8):
-        fleet.step(pw.RotorSpeeds(np.full(4, 1500.0)))
-        first = (np.abs(fleet.rotor_speeds - hover).max(axis=1) > 1.0) & (moved < 0)
-        moved[first] = k
-    assert moved.tolist() == [0, 2, 4, 6]
-
-
 def test_options_can_be_read() -> None:
     fleet = pw.Fleet("hexacopter", 3, np.float64, "euler", dt=0.001, seed=2**64 - 1)
     assert fleet.dtype == np.float64
@@ -405,9 +280,3 @@ def test_a_rollout_can_be_copied_and_pickled() -> None:
     for copied in (copy.deepcopy(log), pickle.loads(pickle.dumps(log))):
         assert np.array_equal(np.array(copied.position), np.array(log.position))
         assert np.array_equal(copied.readings["barometer"].time, log.readings["barometer"].time)
-
-
-def test_errors_report_a_number_beyond_float32() -> None:
-    fleet = pw.Fleet("flightgoggles", 3)
-    with pytest.raises(ValueError, match=r"thrust that float32 can hold, got 1e\+39$"):
-        fleet.step(pw.RateThrust([0.0, 0.0, 0.0], 1e39))

@@ -110,15 +110,6 @@ def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
             assert np.abs(getattr(fleet, name)[i] - expected).max() < tolerance * scale, name
 
 
-def test_equal_per_vehicle_parameters_change_nothing() -> None:
-    fleet, other = new_fleet(), new_fleet()
-    other.set_parameters(mass=other.parameters["mass"])
-    for each in (fleet, other):
-        each.step(pw.RateThrust([1.0, 2.0, 0.0], 10.0), substeps=50)
-    for name in ("position", "attitude", "rotor_speeds"):
-        assert np.array_equal(getattr(fleet, name), getattr(other, name))
-
-
 def test_shapes_are_broadcast() -> None:
     fleet = new_fleet()
     pairs: list[tuple[Any, Any]] = [
@@ -170,21 +161,6 @@ def test_a_fleet_accepts_the_parameters_of_another() -> None:
     assert set(fleet.parameters.own()) == {"body.mass", "rotor_drag.blow_back"}
 
 
-def test_general_matrices_switch_kernels_and_keep_the_state() -> None:
-    """Without noise: a nearly zero coupling changes the path by a similarly small amount."""
-    fleet, plain = (pw.Fleet("flightgoggles", N, "float64", noise=False) for _ in range(2))
-    command = pw.RateThrust([0.5, 0.3, -0.2], 10.0)
-    for each in (fleet, plain):
-        each.step(command, substeps=30)
-    inertia = np.array(fleet.parameters["body.inertia"])
-    inertia[3, 0, 1] = inertia[3, 1, 0] = 1e-12
-    fleet.set_parameters({"body.inertia": inertia})
-    for each in (fleet, plain):
-        each.step(command, substeps=30)
-    for name in ("position", "attitude", "body_rates", "time"):
-        assert np.allclose(getattr(fleet, name), getattr(plain, name), rtol=0, atol=1e-9)
-
-
 INVALID: list[tuple[str, Any, str]] = [
     ("mass", 0.0, r"vehicle 0: .*body\.mass = 0: expected a finite value > 0"),
     ("mass", [1.0, 1.0, -2.0, 1.0, -3.0, 1.0, 1.0], r"vehicle 2:.*body\.mass = -2"),
@@ -227,38 +203,6 @@ def test_reset_keeps_parameters_and_hover_uses_them() -> None:
     assert np.array_equal(fleet.parameters["mass"], mass)
     fleet.step(pw.RotorSpeeds(fleet.rotor_speeds), substeps=480)
     assert np.abs(fleet.velocity).max() < 1e-9
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_partial_assignment_equals_assignment_to_all(dtype: str) -> None:
-    n = 21  # more than one block of lanes, the last one incomplete
-    one, other = new_fleet(dtype, n), new_fleet(dtype, n)
-    rng = np.random.default_rng(3)
-    inertia = np.diag([0.0049, 0.0049, 0.0069])
-    inertia[0, 1] = inertia[1, 0] = 1e-4
-    for round_number in range(6):
-        # covers the first and further per-vehicle parameters, the last vehicle, general kernels
-        mask = rng.random(n) < 0.4
-        mask[-1] = round_number % 2 == 0
-        count = int(mask.sum())
-        values: dict[str, Any] = {"mass": rng.uniform(0.9, 1.1, count)}
-        if round_number > 1:
-            values["thrust_coefficient"] = rng.uniform(1.8e-6, 2.0e-6, (count, 4))
-        if round_number > 3:
-            values["body.inertia"] = np.broadcast_to(inertia, (count, 3, 3))
-        complete = {name: np.array(other.parameters[name]) for name in values}
-        for name, rows in values.items():
-            complete[name][mask] = rows
-        one.set_parameters(values, mask=mask)
-        other.set_parameters(complete)
-        for name in values:
-            assert np.array_equal(one.parameters[name], other.parameters[name])
-        command = pw.RateThrust(np.zeros(3), 9.0 + round_number)
-        for fleet in (one, other):
-            fleet.reset(mask=mask)
-            fleet.step(command, substeps=7)
-        assert np.array_equal(one.position, other.position)
-        assert np.array_equal(one.body_rates, other.body_rates)
 
 
 def test_partial_assignment_is_atomic() -> None:

@@ -121,31 +121,6 @@ def test_parameters(level: str, individual: bool) -> None:
     check_direction(fleet, level, names, tolerance=1e-5)
 
 
-@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
-def test_forward_and_reverse_mode_agree(level: str) -> None:
-    fleet = make_fleet()
-    kind, parts = level_of(fleet, level)
-    start, weights = start_of(fleet), weights_of(fleet)
-    rng = np.random.default_rng(5)
-    tangents = {k: rng.normal(size=v.shape) for k, v in parts.items()}
-    start_tangent = {k: rng.normal(size=v.shape) for k, v in start.items()}
-    mass = rng.normal(size=COUNT)
-
-    fleet.reset(**start)
-    snapshot = fleet.snapshot()
-    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=["mass"])
-    gradient = pullback(**weights)
-    fleet.restore(snapshot)
-    again, found = fleet.jvp(
-        kind(**parts), tangents, start=start_tangent, parameters={"mass": mass}, substeps=SUBSTEPS
-    )
-    np.testing.assert_array_equal(again.position, states.position)
-    expected = sum((gradient.commands[k] * tangents[k]).sum() for k in parts)
-    expected += sum((getattr(gradient.start, k) * start_tangent[k]).sum() for k in STATE)
-    expected += (gradient.parameters["mass"] * mass).sum()
-    assert weighted(found, weights) == pytest.approx(expected, rel=1e-11)
-
-
 @pytest.mark.parametrize("level", ["speeds", "rates", "position", "indi"])
 def test_states_are_those_of_a_rollout(level: str) -> None:
     fleet = make_fleet()

@@ -340,23 +340,3 @@ class TestPrivileged:
         for _ in range(3):
             assert np.array_equal(env.step(idle(env))[0]["state"], plain.step(idle(env))[0])
         assert plain.privileged_columns == {}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"observation": "depht"}, "observation: expected one of.*did you mean 'depth'"),
-        ({"observation": ()}, r"observation: expected some of.*got \(\)"),
-        ({"observation": ["state", "state"]}, "observation: expected each name once"),
-        ({"privileged": ["winds"]}, "privileged: expected one of.*did you mean 'wind'"),
-        ({"privileged": ["parameters"]}, "privileged: expected 'parameters' only with randomize"),
-        ({"depth_size": (8, 6)}, "depth_size.*expected observation='depth'"),
-        ({"observation": "depth", "depth_size": 8}, "depth_size = 8: expected width and height"),
-        ({"observation": "depth", "depth_fov": 180}, "depth_fov: expected degrees"),
-        ({"observation": "depth", "depth_range": 0}, "depth_range: expected m in"),
-        ({"observation": "depth", "depth_dtype": "int8"}, "depth_dtype: expected one of"),
-    ],
-)
-def test_invalid_options_are_refused(options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        pg.make(pg.Race, **options)

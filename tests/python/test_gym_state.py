@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +21,6 @@ from gymnasium.vector import AutoresetMode  # noqa: E402
 from propwash.sensors import Gnss, RangeFinder  # noqa: E402
 from propwash.world import Scene  # noqa: E402
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym.md"
 TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
 
 
@@ -79,20 +76,6 @@ def test_clocks_of_tasks_match_the_state(mode: AutoresetMode) -> None:
     assert counts == [cycle[k % len(cycle)] for k in range(len(counts))]
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="docs/gym.md is missing")
-def test_the_page_lists_all_attributes_of_a_state() -> None:
-    _, table, _ = re.split(
-        r"The `state` passed to the methods has|A task may store data", PAGE.read_text("utf-8")
-    )
-    listed = set(re.findall(r"`(\w+)(?:\(\w+\))?`", "".join(
-        line.split("|")[1] for line in table.splitlines() if line.startswith("| `")
-    )))  # fmt: skip
-    envs = pg.make_vec(pg.Hover, 2)
-    internal = {"any_diverged", "buffer", "read", "reuse_buffers"}
-    public = {name for name in dir(envs._engine.state) if not name.startswith("_")}
-    assert listed == public - internal
-
-
 @pytest.mark.parametrize("substeps", [1, 10, 30, 96])
 def test_time_limits_in_seconds_do_not_depend_on_the_step(substeps: int) -> None:
     """For registered environments, single and vector; an episode of Hover lasts 5 s."""
@@ -128,40 +111,6 @@ def test_time_limits_can_be_set() -> None:
 
 
 # options
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"history": 4}, "history = 4: expected observation='sensors'"),
-        ({"max_speed": 3.0}, "max_speed = 3.0: expected action='velocity'.*'rate_thrust'"),
-        ({"max_tilt": 0.5}, "max_tilt = 0.5: expected action='attitude_thrust'.*leave max_tilt"),
-        ({"max_tilt": 0.5, "action": "velocity"}, "max_tilt = 0.5: expected action="),
-        ({"max_rates": (1, 1, 1), "action": "rotor_thrusts"}, "max_rates = .*'rate_thrust' or"),
-    ],
-)
-def test_options_without_effect_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        pg.make_vec(pg.Hover, 2, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"wind": (1, 2, 3)}, "wind: expected one number, or .min, max., got"),
-        ({"wind": "a"}, "wind: expected a finite number, got 'a'"),
-        ({"action_delay": (1, 2, 3)}, "action_delay: expected one number, or .min, max."),
-        ({"max_rates": 3}, "max_rates: expected 3 numbers"),
-        ({"autoreset_mode": ["a"]}, "autoreset_mode: expected one of"),
-        (
-            {"randomize": {"motor.speed_max": ("uniform", [2000] * 4, [2200] * 4)}},
-            "first set a list in the vehicle, with one number for each rotor",
-        ),
-    ],
-)
-def test_errors_name_invalid_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
-        pg.make_vec(pg.Hover, 2, **options)
 
 
 def test_errors_name_invalid_arguments_of_environments() -> None:
@@ -541,18 +490,6 @@ def test_snapshots_of_another_autoreset_mode_are_refused() -> None:
         envs.restore(three.snapshot())
 
 
-def test_a_refused_snapshot_keeps_the_parameters() -> None:
-    envs, others = pg.make_vec(pg.Hover, 2), pg.make_vec(pg.Hover, 2)
-    for each in (envs, others):
-        each.reset(seed=1)
-    others.fleet.set_parameters(mass=[1.1, 1.2])
-    others.fleet.attach(pw.Barometer(), rate=20.0)
-    nominal = np.array(envs.fleet.parameters["mass"])
-    with pytest.raises(ValueError, match="attach the same sensors"):
-        envs.restore(others.snapshot())
-    assert np.array_equal(envs.fleet.parameters["mass"], nominal)
-
-
 def test_snapshots_of_environments_with_thread_pools_can_be_pickled() -> None:
     envs = pg.make_vec(pg.Hover, 2, threads=pw.ThreadPool(1))
     envs.reset(seed=1)
@@ -579,11 +516,3 @@ def test_snapshots_require_an_episode_and_an_open_environment() -> None:
             each.restore(snapshot)
         with pytest.raises(ClosedEnvironmentError):
             each.set_state({})
-
-
-def test_copies_of_rendering_environments_can_render() -> None:
-    env = pg.make(pg.Hover, render_mode="rgb_array", render_size=(160, 120))
-    env.reset(seed=0)
-    frame = np.asarray(env.render())
-    for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        assert np.array_equal(np.asarray(other.render()), frame)

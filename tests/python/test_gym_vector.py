@@ -208,30 +208,61 @@ def test_invalid_arguments_are_refused() -> None:
         single.reset()
 
 
+OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"randomise": {}}, "did you mean 'randomize'"),
+    ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
+    ({"action": "position"}, "rate_thrust, rotor_thrusts, attitude_thrust, velocity"),
+    ({"max_tilt": 2.0}, "max_tilt"),
+    ({"max_speed": 0.0}, "max_speed"),
+    ({"observation": "camera"}, "state, sensors"),
+    ({"randomize": {"mas": 0.1}}, "did you mean"),
+    ({"randomize": {"mass": 1.5}}, "fraction in"),
+    ({"randomize": {"mass": ("uniform", -1.0, 1.0)}}, "mass"),
+    ({"randomize": {"body.inertia": ("uniform", 0.1, 0.2)}}, "shape"),
+    ({"wind": (3.0, 1.0)}, "wind"),
+    ({"action_delay": -1}, "action_delay"),
+    ({"imu_bias": {"gyro": 0.1}}, "gyroscope"),
+    ({"autoreset_mode": "sometimes"}, "NEXT_STEP"),
+    ({"frame": "camera"}, "body"),
+    ({"max_rates": (1.0, 2.0)}, "max_rates"),
+    ({"history": 4}, "history = 4: expected observation='sensors'"),
+    ({"max_speed": 3.0}, "max_speed = 3.0: expected action='velocity'.*'rate_thrust'"),
+    ({"max_tilt": 0.5}, "max_tilt = 0.5: expected action='attitude_thrust'.*leave max_tilt"),
+    ({"max_tilt": 0.5, "action": "velocity"}, "max_tilt = 0.5: expected action="),
+    ({"max_rates": (1, 1, 1), "action": "rotor_thrusts"}, "max_rates = .*'rate_thrust' or"),
+    ({"wind": (1, 2, 3)}, "wind: expected one number, or .min, max., got"),
+    ({"wind": "a"}, "wind: expected a finite number, got 'a'"),
+    ({"action_delay": (1, 2, 3)}, "action_delay: expected one number, or .min, max."),
+    ({"max_rates": 3}, "max_rates: expected 3 numbers"),
+    ({"autoreset_mode": ["a"]}, "autoreset_mode: expected one of"),
+    (
+        {"randomize": {"motor.speed_max": ("uniform", [2000] * 4, [2200] * 4)}},
+        "first set a list in the vehicle, with one number for each rotor",
+    ),
+]
+RACE_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"observation": "depht"}, "observation: expected one of.*did you mean 'depth'"),
+    ({"observation": ()}, r"observation: expected some of.*got \(\)"),
+    ({"observation": ["state", "state"]}, "observation: expected each name once"),
+    ({"privileged": ["winds"]}, "privileged: expected one of.*did you mean 'wind'"),
+    ({"privileged": ["parameters"]}, "privileged: expected 'parameters' only with randomize"),
+    ({"depth_size": (8, 6)}, "depth_size.*expected observation='depth'"),
+    ({"observation": "depth", "depth_size": 8}, "depth_size = 8: expected width and height"),
+    ({"observation": "depth", "depth_fov": 180}, "depth_fov: expected degrees"),
+    ({"observation": "depth", "depth_range": 0}, "depth_range: expected m in"),
+    ({"observation": "depth", "depth_dtype": "int8"}, "depth_dtype: expected one of"),
+]
+
+
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"randomise": {}}, "did you mean 'randomize'"),
-        ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
-        ({"action": "position"}, "rate_thrust, rotor_thrusts, attitude_thrust, velocity"),
-        ({"max_tilt": 2.0}, "max_tilt"),
-        ({"max_speed": 0.0}, "max_speed"),
-        ({"observation": "camera"}, "state, sensors"),
-        ({"randomize": {"mas": 0.1}}, "did you mean"),
-        ({"randomize": {"mass": 1.5}}, "fraction in"),
-        ({"randomize": {"mass": ("uniform", -1.0, 1.0)}}, "mass"),
-        ({"randomize": {"body.inertia": ("uniform", 0.1, 0.2)}}, "shape"),
-        ({"wind": (3.0, 1.0)}, "wind"),
-        ({"action_delay": -1}, "action_delay"),
-        ({"imu_bias": {"gyro": 0.1}}, "gyroscope"),
-        ({"autoreset_mode": "sometimes"}, "NEXT_STEP"),
-        ({"frame": "camera"}, "body"),
-        ({"max_rates": (1.0, 2.0)}, "max_rates"),
-    ],
+    ("kind", "options", "message"),
+    [*((pg.Hover, *row) for row in OPTIONS), *((pg.Race, *row) for row in RACE_OPTIONS)],
 )
-def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_errors_name_invalid_options(
+    kind: type[pg.Task], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises((TypeError, ValueError, KeyError), match=message):
-        pg.make_vec(pg.Hover, 2, **options)
+        pg.make_vec(kind, 2, **options)
 
 
 @pytest.mark.parametrize("observation", ["state", "sensors"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from identify_flight import NOISE, PERIOD, simulated_flight, speeds_at, true_veh
 from msgspec import structs
 from propwash import _core, identify
 from propwash.identify._bias import fit_bias
-from propwash.identify._open_loop import RECORDED, STEP, Flyer, Windows, commands, fly
+from propwash.identify._open_loop import Flyer, Windows, commands, fly
 from propwash.identify._parameters import FLOW, balance_signs, catalogue
 from propwash.identify._problem import (
     Problem,
@@ -82,69 +81,6 @@ def test_derivatives_are_central_differences_of_values(problem: Problem, somewhe
             assert error < 1e-6 * largest + rounding, _name(problem, k)
             changes = changes or largest > 1e-2
         assert changes, _name(problem, k)
-
-
-def _fleet_rollout(windows: Windows, flyer: Flyer, use_attitude: bool) -> dict[str, Array]:
-    flight, period, count = windows.flight, windows.period, len(windows.starts)
-    command, _ = commands(flight, period, flyer)
-    substeps = math.ceil(period / STEP)
-    bare = flyer.vehicle.without_noise().replace(
-        motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0}
-    )
-    carrier = bare.replace(body={"inertia": (1e6 * np.eye(3)).tolist()})
-    motors = pw.Fleet(carrier, 1, "float64", dt=period / substeps, noise=False, threads=1)
-    motors.reset(rotor_speeds=command[:1])
-    result = motors.rollout(
-        pw.RotorSpeeds(command[:, np.newaxis]), substeps=substeps, record=["rotor_speeds"]
-    )
-    speeds = np.concatenate([command[:1], np.asarray(result.rotor_speeds)[:, 0]])
-    fleet = pw.Fleet(bare, count, "float64", dt=period / substeps, noise=False, threads=1)
-    rows = windows.starts
-    assert flight.position is not None
-    assert flight.velocity is not None
-    assert flight.attitude is not None
-    fleet.reset(
-        position=flight.position[rows],
-        velocity=flight.velocity[rows],
-        attitude=flight.attitude[rows],
-        body_rates=flight.body_rates[rows],
-        rotor_speeds=speeds[rows],
-    )
-    recorded: dict[str, list[Array]] = {name: [] for name in RECORDED}
-    for k in range(windows.samples):
-        if use_attitude and k % round(0.01 / period) == 0:
-            fleet.set_state(
-                attitude=flight.attitude[rows + k], body_rates=flight.body_rates[rows + k]
-            )
-        flown = fleet.rollout(
-            pw.RotorSpeeds(command[rows + k][np.newaxis]), substeps=substeps, record=RECORDED
-        )
-        for name, values in recorded.items():
-            values.append(np.asarray(getattr(flown, name))[0])
-    return {name: np.stack(values, axis=1) for name, values in recorded.items()}
-
-
-@pytest.mark.parametrize("use_attitude", [True, False])
-def test_values_equal_those_of_a_fleet(log: identify.FlightLog, use_attitude: bool) -> None:
-    windows = Windows(log, PERIOD, np.arange(100, 400, 7, dtype=np.intp), samples=60)
-    assert log.voltage is not None
-    flyer = Flyer(true_vehicle(), 0.97 * log.voltage)
-    flown = fly(windows, flyer, use_attitude, threads=1)
-    for name, expected in _fleet_rollout(windows, flyer, use_attitude).items():
-        found = getattr(flown, name)
-        assert found.shape == (1, len(windows.starts), 60, 4 if name == "attitude" else 3)
-        scale = np.abs(expected).max()
-        np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12 * scale)
-
-
-def test_results_do_not_depend_on_threads(problem: Problem, somewhere: Array) -> None:
-    names = [parameter.name for parameter in problem.free]
-    shared = Problem(problem.logs, problem.guess, names, Scatter(), 3, problem.bias)
-    for single, threaded in zip(
-        problem.evaluate(somewhere), shared.evaluate(somewhere), strict=True
-    ):
-        assert np.array_equal(single[0], threaded[0])
-        assert np.array_equal(single[1], threaded[1])
 
 
 def test_motor_commands_equal_those_of_a_vehicle(log: identify.FlightLog) -> None:

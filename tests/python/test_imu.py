@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
 
 import numpy as np
 import propwash as pw
@@ -78,44 +77,3 @@ def test_parameters_and_vehicles_are_accepted() -> None:
         assert np.array_equal(reading.specific_force, readings[0].specific_force)
     quiet = pw.Imu(vehicle, noise=False).read(AT_REST, [1.0, 2.0, 3.0])
     assert quiet.angular_rate.tolist() == [1.0, 2.0, 3.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "expected"),
-    [
-        (([0.0, 0.0], [0.0] * 3), ValueError, "specific_force: expected 3 finite numbers"),
-        ((AT_REST, [0.0, np.nan, 0.0]), ValueError, "rates: expected 3 finite numbers"),
-        ((AT_REST, [0.0] * 3, "abc"), ValueError, "angular_acceleration: expected 3"),
-        ((AT_REST, [0.0] * 3, None, -1e-3), pw.ParameterError, "dt = -0.001: expected 0, or"),
-        ((AT_REST, [0.0] * 3, None, np.inf), ValueError, "dt: expected a finite number"),
-        ((AT_REST, [0.0] * 3, None, "1"), ValueError, "dt: expected a finite number"),
-    ],
-)
-def test_invalid_arguments_are_refused(
-    arguments: tuple[Any, ...], error: type[Exception], expected: str
-) -> None:
-    imu = pw.Imu("flightgoggles", seed=1)
-    imu.read(AT_REST, [0.0, 0.0, 0.0])
-    before = imu.snapshot()
-    with pytest.raises(error, match=expected):
-        imu.read(*arguments)
-    assert imu.snapshot() == before
-
-
-def test_invalid_sensors_and_snapshots_are_refused() -> None:
-    with pytest.raises(pw.ParameterError, match=r"imu\.rate = -1: expected"):
-        pw.Imu(pw.ImuParameters(rate=-1.0))
-    with pytest.raises(ValueError, match="seed: expected a whole number"):
-        pw.Imu("flightgoggles", seed=-1)
-    with pytest.raises(TypeError, match="noise: expected True or False"):
-        pw.Imu("flightgoggles", noise=1)  # type: ignore[arg-type]
-    imu = pw.Imu(pw.ImuParameters(position=(0.1, 0.0, 0.0)))
-    with pytest.raises(ValueError, match="for a sensor with a lever arm"):
-        imu.read(AT_REST, [0.0, 0.0, 0.0])
-    for other in (b"", b"propwash", imu.snapshot()[:-1], pw.Multicopter().snapshot()):
-        with pytest.raises(ValueError, match="snapshot: expected"):
-            imu.restore(other)
-    damaged = bytearray(imu.snapshot())
-    damaged[-80:-40] = b"\xff" * 40
-    with pytest.raises(ValueError, match="snapshot: expected"):
-        imu.restore(bytes(damaged))

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import Array
 from propwash.control import LinearModel, linearize
-from scipy.linalg import expm
 
 DT = 1.0 / 500.0
 
@@ -35,67 +33,6 @@ def tumbling(
         rng.normal(size=(n, 3)) * 2.0,
         rng.uniform(0.3, 0.45, (n, rotors)) * speed_max,
     )
-
-
-def after(uav: pw.Multicopter, state: pw.MulticopterState, command: Any, dt: float) -> Array:
-    """The state after one step, in the order of a model, with the attitude as a quaternion."""
-    uav.reset(state)
-    uav.step(command, dt)
-    s = uav.state
-    return np.concatenate([s.position, s.velocity, s.attitude, s.body_rates, s.rotor_speeds])
-
-
-def rotated(q: Array, axis: int, angle: float) -> Array:
-    """q rotated about a body axis."""
-    p = np.zeros(4)
-    p[0], p[1 + axis] = math.cos(angle / 2), math.sin(angle / 2)
-    return product(q, p)
-
-
-def product(a: Array, b: Array) -> Array:
-    """The Hamilton product of two quaternions."""
-    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
-    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], vector])
-
-
-def tangent(centre: Array, end: Array) -> Array:
-    """`end` minus `centre`, with the attitude difference as a rotation vector."""
-    conjugate = centre[6:10] * [1, -1, -1, -1]
-    rotation = 2.0 * product(conjugate, end[6:10])[1:]
-    parts = [end[:6] - centre[:6], rotation, end[10:] - centre[10:]]
-    return np.concatenate(parts)
-
-
-@pytest.mark.parametrize("name", ["flightgoggles", "hexacopter"])
-def test_columns_are_central_differences_of_steps(name: str) -> None:
-    uav = pw.Multicopter(name, noise=False)
-    rotors = len(uav.parameters.rotors)
-    speed_max = uav.parameters.motor_values("speed_max")[0]
-    many = tumbling(1, rotors, speed_max=speed_max)
-    base = {key: value[0] for key, value in vars(many).items()}
-    speeds = base["rotor_speeds"] + 0.1 * speed_max
-    point = pw.MulticopterState(**base)
-    model = linearize(name, point, pw.RotorSpeeds(speeds), kind="discrete", dt=DT)
-    centre = after(uav, point, pw.RotorSpeeds(speeds), DT)
-    full = np.concatenate([model.A, model.B], axis=1)
-    for j, label in enumerate((*model.states, *model.inputs)):
-        h = 1e-5 if j < 12 else 1e-2
-        ends = []
-        for step in (h, -h):
-            moved = {key: value.copy() for key, value in base.items()}
-            command = speeds.copy()
-            field, _, part = label.partition(".")
-            i = "xyz".index(part) if part in "xyz" else int(part)
-            if j >= len(model.states):
-                command[i] += step
-            elif field == "attitude":
-                moved[field] = rotated(moved[field], i, step)
-            else:
-                moved[field][i] += step
-            end = after(uav, pw.MulticopterState(**moved), pw.RotorSpeeds(command), DT)
-            ends.append(tangent(centre, end))
-        slope = (ends[0] - ends[1]) / (2 * h)
-        assert np.allclose(slope, full[:, j], rtol=0, atol=1e-7 * (np.abs(slope).max() + 1e-3))
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.0031])
@@ -133,24 +70,6 @@ def test_hover_matches_its_closed_form() -> None:
     slope = 2 * rotor.thrust_coefficient * speed / vehicle.body.mass
     assert model.A[model.index("velocity.z"), 12] == pytest.approx(slope)
     assert np.abs(model.drift).max() < 1e-9
-
-
-@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1)])
-def test_discrete_models_converge_to_the_exponential_with_their_order(
-    integrator: Any, order: int
-) -> None:
-    """The error in one step is of the integrator's order plus one."""
-    vehicle = pw.vehicles.load("flightgoggles")
-    continuous = linearize(vehicle)
-    k, m = continuous.B.shape
-    errors = []
-    for dt in (0.008, 0.004):
-        block = np.zeros((k + m, k + m))
-        block[:k] = np.concatenate([continuous.A, continuous.B], axis=1)
-        exact = expm(block * dt)[:k]
-        model = linearize(vehicle, kind="discrete", integrator=integrator, dt=dt)
-        errors.append(np.abs(np.concatenate([model.A, model.B], axis=1) - exact).max())
-    assert math.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.35)
 
 
 def test_stacked_models_equal_single_models() -> None:

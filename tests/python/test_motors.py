@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +45,6 @@ def file_of(path: Path, motor: str, *rotor_lines: str) -> Path:
     ]
     path.write_text(ROTOR_FILE.format(rotors="".join(rotors), motor=motor), encoding="utf-8")
     return path
-
-
-def test_each_motor_follows_its_own_exponential() -> None:
-    uav = pw.Multicopter(different_motors(), noise=False)
-    uav.reset(rotor_speeds=np.full(4, 800.0))
-    flight = uav.rollout(pw.RotorSpeeds(np.full(4, 5000.0)), DT, steps=960)
-    t = flight.time[:, None]
-    limits = np.array(DIFFERENT["speed_max"])
-    exact = limits + (800.0 - limits) * np.exp(-t / np.array(DIFFERENT["time_constant_up"]))
-    assert np.abs(flight.rotor_speeds - exact).max() < 1e-4
-    assert np.array_equal(flight.rotor_command[-1], limits)
 
 
 def test_motors_can_be_specified_with_their_rotors_in_a_file(tmp_path: Path) -> None:
@@ -145,18 +133,6 @@ def disturb(vehicle: Any) -> None:
     set_effectiveness(vehicle, [0.8, 1.0, 0.9, 1.0])
 
 
-def test_an_external_force_adds_its_impulse_and_is_measured() -> None:
-    vehicle = pw.vehicles.load("flightgoggles").replace(drag=pw.parameters.DragParameters())
-    uav = pw.Multicopter(vehicle, noise=False)
-    uav.reset(rotor_speeds=np.zeros(4))
-    uav.set_external_wrench([0.5, -0.25, 9.81])
-    uav.step(pw.RotorSpeeds(np.zeros(4)), DT, substeps=960)
-    assert np.abs(uav.velocity - [0.5, -0.25, 0.0]).max() < 1e-12
-    assert np.abs(uav.imu.specific_force - [0.5, -0.25, 9.81]).max() < 1e-12
-    assert np.array_equal(uav.external_force, [0.5, -0.25, 9.81])
-    assert np.array_equal(uav.external_torque, np.zeros(3))
-
-
 def test_wrench_and_effectiveness_agree_in_fleets_and_single_vehicles() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dtype="float64", seed=4)
     singles = [pw.Multicopter("flightgoggles", seed=4, id=i) for i in range(3)]
@@ -172,62 +148,6 @@ def test_wrench_and_effectiveness_agree_in_fleets_and_single_vehicles() -> None:
     assert np.array_equal(fleet.rotor_effectiveness, np.tile([0.8, 1.0, 0.9, 1.0], (3, 1)))
 
 
-def test_each_vehicle_of_a_fleet_has_its_own_wrench_and_effectiveness() -> None:
-    fleet = pw.Fleet("flightgoggles", 2, dtype="float64", noise=False)
-    fleet.set_external_wrench([[0.0, 0.0, 1.0], [0.0] * 3], [[0.0] * 3, [0.0, 0.0, 0.001]])
-    fleet.set_rotor_effectiveness([[1.0] * 4, [0.5, 1.0, 1.0, 1.0]])
-    fleet.step(pw.RotorSpeeds(fleet.rotor_speeds), substeps=10)
-    assert fleet.velocity[0, 2] > 1e-3
-    assert np.abs(fleet.body_rates[0]).max() < 1e-12
-    assert fleet.velocity[1, 2] < -1e-3
-    assert np.abs(fleet.body_rates[1]).min() > 1e-4
-
-
-def test_wrench_and_effectiveness_survive_snapshots_copies_and_resets() -> None:
-    for vehicle in (pw.Multicopter("blackbird", seed=2), pw.Fleet("blackbird", 3, seed=2)):
-        disturb(vehicle)
-        vehicle.reset()
-        command = pw.RateThrust([0.1, 0.0, 0.0], 9.0)
-        vehicle.step(command)
-        other = copy.copy(vehicle)
-        for each in (vehicle, other):
-            for _ in range(50):
-                each.step(command)
-        assert np.array_equal(vehicle.velocity, other.velocity)
-        assert vehicle.snapshot() == other.snapshot()
-        assert np.all(np.asarray(vehicle.external_force).reshape(-1, 3)[:, 2] == 2.0)
-
-
-@pytest.mark.parametrize("make", [lambda: pw.Multicopter(), lambda: pw.Fleet(n=2)])
-def test_invalid_wrenches_and_factors_are_refused(make: Any) -> None:
-    vehicle = make()
-    before = vehicle.snapshot()
-    for wrong in ([1.0, 2.0], [0.0, 0.0, np.nan], "up"):
-        with pytest.raises((ValueError, TypeError), match="force_W"):
-            vehicle.set_external_wrench(wrong)
-        with pytest.raises((ValueError, TypeError), match="torque_B"):
-            vehicle.set_external_wrench([0.0, 0.0, 0.0], wrong)
-    for factors in ([1.0, 1.0], [1.0, -0.1, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0]):
-        with pytest.raises(ValueError, match=r"factors|rotor.effectiveness"):
-            set_effectiveness(vehicle, factors)
-    assert vehicle.snapshot() == before
-
-
-def test_a_snapshot_of_another_vehicle_is_refused() -> None:
-    heavier = pw.vehicles.load("flightgoggles").replace(body={"mass": 1.1})
-    for kind in (pw.Multicopter, pw.Fleet):
-        ours = kind("flightgoggles")
-        before = ours.snapshot()
-        for other in (
-            kind(heavier),
-            kind("flightgoggles", integrator="euler"),
-            kind("flightgoggles", noise=False),
-        ):
-            with pytest.raises(ValueError, match="snapshot: expected"):
-                ours.restore(other.snapshot())
-        assert ours.snapshot() == before
-
-
 @pytest.mark.parametrize(
     ("dt", "rate"), [(1 / 960, 160.0), (1e-3, 100.0), (1 / 240, 160.0), (1 / 400, 240.0)]
 )
@@ -238,19 +158,3 @@ def test_a_fleet_accepts_its_own_snapshot_at_every_step(dt: float, rate: float) 
     for _ in range(100):
         fleet.step(pw.RateThrust([0, 0, 0], 9.81))
         fleet.restore(fleet.snapshot())
-
-
-def test_a_time_step_of_zero_is_refused_before_the_first_step() -> None:
-    uav = pw.Multicopter("flightgoggles")
-    with pytest.raises(
-        parameters.ParameterError, match="dt = 0: expected a finite value >= 1e-09 s"
-    ):
-        uav.step(pw.RateThrust([1, 0, 0], 9.81), dt=0)
-    assert uav.steps == 0
-
-
-def test_implausible_rotor_effectiveness_is_refused() -> None:
-    for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 2)):
-        for factors in ([1e30, 1.0, 1.0, 1.0], [11.0, 1.0, 1.0, 1.0], [-0.1, 1.0, 1.0, 1.0]):
-            with pytest.raises(ValueError, match="from 0 to 10"):
-                set_effectiveness(vehicle, factors)

@@ -64,71 +64,6 @@ def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
     assert np.allclose(uav.body_rates, [0.4, -0.3, 0.2], rtol=0, atol=0.05)
 
 
-def test_free_fall_without_thrust_or_air() -> None:
-    vehicle = pw.vehicles.load("flightgoggles").replace(drag=pw.DragParameters())
-    uav = pw.Multicopter(vehicle, noise=False)
-    uav.reset(velocity=[2.0, -1.0, 3.0], rotor_speeds=np.zeros(4))
-    uav.step(pw.RotorSpeeds(np.zeros(4)), substeps=960)
-    assert np.allclose(uav.position, [2.0, -1.0, 3.0 - 9.81 / 2], rtol=0, atol=1e-12)
-    assert np.allclose(uav.velocity, [2.0, -1.0, 3.0 - 9.81], rtol=0, atol=1e-12)
-    assert np.allclose(uav.imu.specific_force, 0.0, rtol=0, atol=1e-15)
-
-
-def test_terminal_speed() -> None:
-    """Weight and drag (6) balance: v^2 = m g / k_fD."""
-    vehicle = pw.vehicles.load("flightgoggles")
-    uav = pw.Multicopter(vehicle, noise=False)
-    uav.reset(rotor_speeds=np.zeros(4))
-    uav.step(pw.RotorSpeeds(np.zeros(4)), substeps=960 * 20)
-    speed = np.sqrt(vehicle.body.mass * 9.81 / vehicle.drag.translational)
-    assert np.allclose(uav.velocity, [0.0, 0.0, -speed], rtol=1e-9, atol=1e-12)
-
-
-def test_motor_follows_its_exponential() -> None:
-    uav = pw.Multicopter("hexacopter", noise=False)
-    start = np.asarray(uav.trim().rotor_speeds)
-    target = start + np.array([90.0, -90.0, 60.0, -60.0, 30.0, -30.0])
-    motor = uav.parameters.motor
-    tau = np.where(target > start, motor.time_constant_up, motor.time_constant_down)
-    uav.step(pw.RotorSpeeds(target), dt=0.0001, substeps=200)
-    expected = target + (start - target) * np.exp(-0.02 / tau)
-    assert np.allclose(uav.rotor_speeds, expected, rtol=1e-9, atol=0)
-
-
-def test_rotor_speeds_saturate_at_the_limits() -> None:
-    uav = pw.Multicopter("flightgoggles", noise=False)
-    uav.step(pw.RotorSpeeds([1e9, -1e9, 1e9, -1e9]), dt=0.002, substeps=1000)
-    motor = uav.parameters.motor
-    limits = [motor.speed_max, motor.speed_min] * 2
-    assert np.allclose(uav.rotor_speeds, limits, rtol=1e-12, atol=1e-12)
-    assert list(uav.rotor_command) == limits
-
-
-def test_lever_arm_adds_the_centripetal_force() -> None:
-    """A sensor at r from the centre of a body that spins at W reads -W^2 r outwards."""
-    r, spin = 0.2, 5.0
-    vehicle = pw.vehicles.load("flightgoggles").replace(
-        imu={"position": (r, 0.0, 0.0)}, drag=pw.DragParameters()
-    )
-    uav = pw.Multicopter(vehicle, noise=False)
-    uav.reset(body_rates=[0.0, 0.0, spin])
-    assert np.allclose(uav.imu.specific_force, [-spin * spin * r, 0.0, 9.81], rtol=0, atol=1e-12)
-
-
-def test_command_delay_shifts_the_response() -> None:
-    """A delay of n or n + 1/2 steps shifts the response by the same time."""
-    steps = 60
-    quick = pw.vehicles.load("crazyflie").replace(motor={"command_delay": 0.0})
-    target = np.asarray(pw.Multicopter(quick).rotor_speeds) + 50.0
-    prompt = pw.Multicopter(quick, noise=False).rollout(pw.RotorSpeeds(target), DT, steps=steps)
-    for delay in (1, 7, 20):
-        delayed = pw.Multicopter(
-            quick.replace(motor={"command_delay": delay * DT}), noise=False
-        ).rollout(pw.RotorSpeeds(target), DT, steps=steps)
-        assert np.allclose(delayed.rotor_speeds[delay:], prompt.rotor_speeds[:-delay], rtol=1e-12)
-        assert np.ptp(delayed.rotor_speeds[:delay], axis=0).max() < 1e-9
-
-
 @pytest.mark.parametrize("delay", [0.0, 0.0055, 0.05, 0.11])
 @pytest.mark.parametrize("dt", [1 / 240, 1 / 960, 1 / 2000])
 def test_command_delay_does_not_depend_on_the_time_step(delay: float, dt: float) -> None:
@@ -168,35 +103,6 @@ def test_battery_voltage_scales_the_rotor_speeds() -> None:
     assert uav.battery_voltage == 10.0 * nominal
 
 
-def test_battery_voltage_has_no_effect_without_a_nominal_voltage() -> None:
-    uav, other = (pw.Multicopter("flightgoggles", seed=2) for _ in range(2))
-    other.battery_voltage = 3.0
-    for each in (uav, other):
-        each.step(pw.RotorSpeeds([1200.0] * 4), substeps=50)
-    assert np.array_equal(packed(uav.state), packed(other.state))
-
-
-def test_uniform_wind_is_a_galilean_transformation(vehicle: pw.VehicleParameters) -> None:
-    """In uniform wind a vehicle moves as in still air, seen in the frame of the moving air."""
-    wind = np.array([3.0, -2.0, 1.0])
-    vehicle = vehicle.replace(
-        ground_effect={"radius": 0.0}, contact={"frequency": 0.0}
-    )  # the ground does not move
-    still, moved = (pw.Multicopter(vehicle, seed=4) for _ in range(2))
-    moved.wind = wind
-    still.reset(velocity=[1.0, 2.0, -1.0])
-    moved.reset(velocity=np.array([1.0, 2.0, -1.0]) + wind)
-    assert np.array_equal(moved.wind, wind)
-    command = commands(vehicle, 100)
-    a = still.rollout(command, DT, substeps=5)
-    b = moved.rollout(command, DT, substeps=5)
-    assert np.allclose(a.velocity + wind, b.velocity, rtol=0, atol=1e-10)
-    drift = wind * a.time[:, np.newaxis]
-    assert np.allclose(a.position + drift, b.position, rtol=0, atol=1e-10)
-    assert np.allclose(a.attitude, b.attitude, rtol=0, atol=1e-10)
-    assert np.allclose(a.specific_force, b.specific_force, rtol=0, atol=1e-8)
-
-
 def test_slow_imu_measures_at_its_rate() -> None:
     vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": 96.0})
     uav = pw.Multicopter(vehicle, seed=3)
@@ -207,30 +113,6 @@ def test_slow_imu_measures_at_its_rate() -> None:
     quiet = pw.Multicopter(vehicle, noise=False)
     flown = quiet.rollout(commands(vehicle, 961), DT)
     assert np.array_equal(flown.angular_rate[changed], flown.body_rates[changed])
-
-
-def test_imu_rate_that_does_not_divide_the_steps() -> None:
-    vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": 100.0})
-    uav = pw.Multicopter(vehicle, seed=3)
-    flown = uav.rollout(pw.RateThrust([0.5, 0.0, 0.0], 9.81), DT, steps=9600)
-    changes = np.any(np.diff(flown.angular_rate, axis=0) != 0.0, axis=1)
-    assert abs(int(changes.sum()) - 1000) <= 1
-
-
-def test_noise_depends_only_on_seed_and_id(vehicle: pw.VehicleParameters) -> None:
-    command = commands(vehicle, 40)
-    flights = {
-        (seed, number): packed(
-            pw.Multicopter(vehicle, seed=seed, id=number).rollout(command, substeps=3)
-        )
-        for seed, number in [(1, 0), (1, 1), (2, 0), (2**64 - 1, 2**32 - 1)]
-    }
-    again = pw.Multicopter(vehicle, seed=1, id=0).rollout(command, substeps=3)
-    assert np.array_equal(packed(again), flights[1, 0])
-    if vehicle.name == "tilted":  # which has no noise
-        return
-    different = [states.tobytes() for states in flights.values()]
-    assert len(set(different)) == len(different)
 
 
 def test_a_reset_with_a_seed_starts_as_if_new(vehicle: pw.VehicleParameters) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from helpers import MULTICOPTERS, Array, tilted_hexacopter
-from plain_model import ATTITUDE, GROUPS, RATES, PlainModel, packed
+from plain_model import ATTITUDE, GROUPS, PlainModel, packed
 
 HOLD = 0.05  # s, the duration of each command, a multiple of every dt below
 
@@ -126,23 +126,3 @@ def test_imu_matches_the_equations(name: str) -> None:
         force, rates = model.imu(packed(uav.state), command)
         assert np.abs(uav.imu.specific_force - force).max() < 1e-12 * np.abs(force).max()
         assert np.abs(uav.imu.angular_rate - rates).max() < 1e-13 * max(1.0, np.abs(rates).max())
-
-
-def test_process_noise_is_a_constant_force_and_torque_in_a_step() -> None:
-    """(9), (10), (13), (15): the IMU measures the same process noise that acts on the vehicle."""
-    noise = {"force": 0.02, "torque": 1e-5}
-    vehicle = tilted_hexacopter().replace(
-        process_noise=noise, imu={"position": (0, 0, 0), "attitude": (1, 0, 0, 0)}
-    )
-    uav = pw.Multicopter(vehicle, seed=5, integrator="euler")
-    for _ in range(20):
-        before = packed(uav.state)
-        command = np.asarray(uav.state.rotor_speeds) + 30.0
-        uav.step(pw.RotorSpeeds(command), dt=0.002)
-        quiet = PlainModel(vehicle).derivative(before, command)
-        rate = (packed(uav.state) - before) / 0.002
-        force = (rate - quiet)[GROUPS["velocity"]] * vehicle.body.mass
-        read, _ = PlainModel(vehicle, noise_force=force).imu(packed(uav.state), command)
-        assert np.abs(force).max() > 1e-3
-        assert np.abs((rate - quiet)[RATES]).max() > 1e-3
-        assert np.allclose(uav.imu.specific_force, read, rtol=0, atol=1e-9)

@@ -19,7 +19,6 @@ from propwash.control import (
     TrajectoryCommand,
     VelocityCommand,
 )
-from propwash.trajectories import Lemniscate
 from propwash.vehicle.parameters import ParameterError
 
 N = 6
@@ -54,21 +53,6 @@ def test_commands_keep_their_arguments(name: str) -> None:
         if array is not None:
             with pytest.raises(ValueError, match="read-only"):
                 array[...] = 0.0
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_split_steps_snapshots_and_pickles_give_identical_results(name: str) -> None:
-    """Also within an interval of the outer loops."""
-    command = COMMANDS[name]()
-    whole, split = make_fleet(), make_fleet()
-    whole.step(command, substeps=23)
-    for count in (1, 2, 7, 5, 8):
-        split.step(command, substeps=count)
-    copy, other = pickle.loads(pickle.dumps(whole)), make_fleet(seed=9)
-    other.restore(whole.snapshot())
-    for fleet in (whole, split, copy, other):
-        fleet.step(command, substeps=18)
-        assert fleet.snapshot() == whole.snapshot()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -125,48 +109,6 @@ def test_yaw_rates_and_yaw_angles_are_reached() -> None:
     np.testing.assert_allclose(fleet.body_rates[:, 2], -0.7, atol=0.02)
 
 
-def test_a_slow_circle_is_followed_by_every_controller() -> None:
-    """Radius 2 m, 1 m/s, with all noise; acceleration, jerk and snap are closed forms."""
-    w, r, t = 0.5, 2.0, np.arange(0, 960 * 8, 4)[:, None] / 960
-
-    def circle(order: int) -> Any:
-        phase = w * t + order * np.pi / 2
-        return r * w**order * np.concatenate([np.cos(phase), np.sin(phase), 0 * t], axis=1)
-
-    for controller, bound in (("geometric", 0.03), ("indi", 0.04), ("backstepping", 0.15)):
-        fleet = make_fleet(dtype="float32")
-        fleet.reset(position=circle(0)[0], velocity=circle(1)[0])
-        parts = ("position", "velocity", "acceleration", "jerk", "snap")
-        rows: dict[str, Any] = {name: circle(k)[:, None] for k, name in enumerate(parts)}
-        flown = fleet.rollout(
-            TrajectoryCommand(**rows, controller=controller), substeps=4, record="position"
-        )
-        assert flown.position is not None
-        error = flown.position[:-1] - circle(0)[1:, None]
-        rms = np.sqrt(np.mean(np.sum(error[960 // 4 :] ** 2, axis=2)))
-        assert rms < bound, controller
-
-
-@pytest.mark.parametrize("wind", [0.0, 4.0])
-def test_a_fast_lemniscate_is_followed_within_10_cm(wind: float) -> None:
-    """7 m/s, with all noise; in unknown wind only the INDI controller succeeds."""
-    reference = Lemniscate(5.0, 7.0, laps=1.0, ramp=3.0).sample(period=4 / 960)
-    names = [item.name for item in fields(reference) if item.name != "time"]
-    rows: dict[str, Any] = {name: getattr(reference, name)[:-1, None] for name in names}
-    rms = {}
-    for controller in ("geometric", "indi"):
-        fleet = make_fleet(dtype="float32")
-        fleet.reset(position=reference.position[0])
-        fleet.set_wind([wind, 0.0, 0.0])
-        command = TrajectoryCommand(**rows, controller=controller)
-        flown = fleet.rollout(command, substeps=4, record="position")
-        assert flown.position is not None
-        error = flown.position - reference.position[1:, None]
-        rms[controller] = float(np.sqrt(np.mean(np.sum(error**2, axis=2))))
-    assert rms["indi"] < 0.10
-    assert (rms["geometric"] < 0.10) == (wind == 0.0)
-
-
 def test_sensors_do_not_change_the_flight() -> None:
     """A rollout that is split at the samples of a sensor gives the same flight."""
     velocity = np.random.default_rng(1).uniform(-1, 1, (4, N, 3))
@@ -210,25 +152,6 @@ def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
     assert fleet.outer_loops == slow
     with pytest.raises(ParameterError, match="outer_loops: expected an OuterLoops, got 3"):
         fleet.outer_loops = 3  # type: ignore[assignment]
-
-
-def test_clipping_and_priorities_differ_only_in_saturation() -> None:
-    """Equal in hover; during a fast yaw command, priorities preserve tilt."""
-    tilts = []
-    for prioritised in (True, False):
-        fleet = make_fleet(noise=False)
-        hard = replace(
-            fleet.outer_loops, prioritised=prioritised, tracking_attitude=(150.0, 150.0, 2000.0)
-        )
-        fleet.outer_loops = hard
-        fleet.step(TrajectoryCommand([0.0, 0.0, 0.0]), substeps=200)
-        assert np.abs(fleet.position).max() < 1e-9
-        worst = 0.0
-        for k in range(60):
-            fleet.step(TrajectoryCommand([2.0, 0.0, 0.0], yaw=3.0 * (-1) ** (k // 6)), substeps=16)
-            worst = max(worst, float(np.abs(fleet.position[:, 1:]).max()))
-        tilts.append(worst)
-    assert tilts[0] < tilts[1]
 
 
 def refused_for(message: str, make: Callable[[], Any]) -> None:

@@ -120,66 +120,6 @@ def test_steps_rollouts_and_copies_agree(
 
 
 @given(
-    flights(),
-    st.sampled_from(["euler", "symplectic_euler"]),
-    st.floats(-math.pi, math.pi),
-    numbers(1e-4, MAX_STEP),
-)
-def test_dynamics_are_invariant_to_rotation_about_gravity(
-    flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds],
-    integrator: Any,
-    yaw: float,
-    dt: float,
-) -> None:
-    """The same flight in axes rotated about z, up to rounding.
-
-    Uses the two integrators that evaluate forces at unit attitudes only, and rotor speed commands,
-    because the square root in the allocation amplifies rounding errors near zero speed.
-    """
-    uav, command = flight
-    if not isinstance(command, pw.RotorSpeeds):
-        command = pw.RotorSpeeds(uav.rotor_speeds[::-1])
-    gravity = uav.parameters.body.gravity
-    vehicle = uav.parameters.without_noise().replace(body={"gravity": (0.0, 0.0, gravity[2])})
-    fixed, rotated = (pw.Multicopter(vehicle, integrator) for _ in range(2))
-    c, s = math.cos(yaw), math.sin(yaw)
-    axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    start = uav.state
-    start.position = np.zeros(3)
-    fixed.reset(start)
-    half = np.array([math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)])
-    w, x, y, z = np.asarray(start.attitude)
-    a, d = half[0], half[3]
-    rotated.reset(
-        position=np.zeros(3),
-        velocity=axes @ np.asarray(start.velocity),
-        attitude=[a * w - d * z, a * x - d * y, a * y + d * x, a * z + d * w],
-        body_rates=start.body_rates,
-        rotor_speeds=start.rotor_speeds,
-    )
-    fixed.wind, rotated.wind = uav.wind, axes @ uav.wind
-    for each in (fixed, rotated):
-        each.step(command, dt, substeps=10)
-    size = 1.0 + np.abs(fixed.velocity).max()
-    assert np.allclose(axes @ fixed.velocity, rotated.velocity, rtol=0, atol=1e-10 * size)
-    assert np.allclose(axes @ fixed.position, rotated.position, rtol=0, atol=1e-10 * size)
-    size = 1.0 + np.abs(fixed.body_rates).max()
-    assert np.allclose(fixed.body_rates, rotated.body_rates, rtol=0, atol=1e-9 * size)
-
-
-@given(
-    numbers(-1e6, 1e6), numbers(-1e6, 1e6), numbers(1e-6, 1.0), st.sampled_from(["euler", "rk4"])
-)
-def test_cars_stay_valid(speed: float, yaw_rate: float, dt: float, integrator: Any) -> None:
-    car = pw.Car(integrator=integrator)
-    car.step(pw.SpeedYawRate(speed, yaw_rate), dt, substeps=20)
-    limits = car.parameters
-    assert math.isfinite(car.state.x)
-    assert math.isfinite(car.state.y)
-    assert abs(car.state.heading) <= limits.yaw_rate_limit * 20 * dt * (1 + 1e-12)
-
-
-@given(
     numbers(1e-3, 1e5),
     numbers(1e-6, 1e2),
     st.sampled_from(["exact", "backward_euler"]),

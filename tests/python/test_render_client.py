@@ -29,7 +29,7 @@ from fake_renderer import (  # noqa: E402
     expected_image,
     free_pair,
 )
-from helpers import WallClock, wait_until  # noqa: E402
+from helpers import wait_until  # noqa: E402
 from propwash import render  # noqa: E402
 from propwash.render import Client, RenderCamera, RenderObject  # noqa: E402
 
@@ -37,12 +37,6 @@ from propwash.render import Client, RenderCamera, RenderObject  # noqa: E402
 def _receive(client: Client, stamp: int) -> None:
     """Serves until the frame of a pose has arrived."""
     wait_until(lambda: client.latest is not None and client.latest.time_ns >= stamp, client.sleep)
-
-
-def _has_all(client: Client) -> bool:
-    """Whether each pose has a frame or was superseded by one that has."""
-    counted = client.statistics
-    return counted.frames + counted.dropped == counted.submitted
 
 
 @pytest.fixture
@@ -271,59 +265,6 @@ def test_a_thread_keeps_the_session_while_the_caller_is_busy(ports: tuple[int, i
         )
         client.request_vehicle(2, *AHEAD)
         assert renderer.sessions_ended == 0
-
-
-def test_a_clock_works_with_the_client(ports: tuple[int, int]) -> None:
-    with (
-        FakeRenderer(ports, ignored=0, frame_time=0.05),
-        Client("room", ports=ports, **SIZE) as client,
-    ):
-        step = render.LockStep(100.0)
-        frames = [step.render(client, *AHEAD) for _ in range(5) if step.advance(0.01)]
-        assert [frame.time_ns for frame in frames] == [10_000_000 * k for k in range(1, 6)]
-        real = render.RealTime(100.0, sleep=client.sleep)
-        began = time.monotonic()
-        offset, requested = step.time_ns, 0
-        while real.time < 0.8:
-            if real.advance(0.01) and real.time_ns > offset:
-                real.render(client, *AHEAD)
-                requested += 1
-        assert time.monotonic() - began > 0.75
-        while real.received + real.dropped < requested:
-            frame = client.poll(10.0)
-            assert frame is not None
-            real.arrived(frame.time_ns)
-        # 20 of 100 images per second
-        assert real.dropped > real.received >= 1
-
-
-def test_a_vehicle_in_the_loop_receives_images(
-    ports: tuple[int, int], renderer: FakeRenderer
-) -> None:
-    wall = WallClock()
-    with Client("room", ports=ports, **SIZE) as client:
-
-        def sleep(seconds: float) -> None:
-            """Each image arrives within one step."""
-            wall.sleep(seconds)
-            wait_until(lambda: _has_all(client), client.sleep)
-
-        client.request_vehicle(0, *AHEAD)
-        seconds = np.arange(30) / 360.0
-        flight = seconds + 1.0, np.zeros((30, 3)), [AHEAD[1]] * 30
-        source = render.recorded(*flight, speed=0.5, wall=wall)
-        skipped = source()  # time 0 was requested above
-        assert skipped is not None
-        loop = render.VehicleInTheLoop(source, client, camera_rate=60.0, wall=wall)
-        stamps: list[int] = []
-        loop.run(
-            0.4, lambda step: stamps.extend(frame.time_ns for frame in step.frames), sleep=sleep
-        )
-        assert loop.poses == 29
-        assert len(stamps) == 5
-        assert set(stamps) <= {round(1e9 * second) for second in seconds}
-        assert loop.latency.count == len(stamps)
-        assert 0.0 <= loop.latency.worst < 0.0021  # received in the step of its pose or the next
 
 
 def test_statistics_report_the_latency_of_answers(ports: tuple[int, int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import time
@@ -39,66 +38,6 @@ def _check_pace(renderer: FakeRenderer) -> None:
     The median, as a busy machine may delay some of them.
     """
     assert np.median(np.diff(renderer.times)) < 0.4
-
-
-@pytest.mark.parametrize("newest_only", [False, True])
-def test_the_client_starts_quickly_although_five_poses_are_ignored(
-    ports: tuple[int, int], newest_only: bool
-) -> None:
-    with (
-        FakeRenderer(ports, newest_only=newest_only) as renderer,
-        Client("room", ports=ports, **SIZE) as client,
-    ):
-        assert client.request_vehicle(1, *AHEAD).time_ns == 1
-        _check_pace(renderer)
-
-
-def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> None:
-    with (
-        FakeRenderer(ports, ignored=0, repeats=2),
-        Client("room", ports=ports, **SIZE) as client,
-    ):
-        for stamp in range(1, 6):
-            assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
-
-        def has_counted() -> bool:
-            """Of 10; the first may arrive before the client is connected."""
-            return client.statistics.repeated + client.statistics.outdated >= 8
-
-        wait_until(has_counted, client.sleep)
-        assert client.poll() is None
-        assert client.statistics.frames == 5
-
-
-def test_a_session_is_restarted_after_a_timeout(ports: tuple[int, int]) -> None:
-    with (
-        FakeRenderer(ports, ignored=2, session_timeout=0.4) as renderer,
-        Client("room", ports=ports, **SIZE) as client,
-    ):
-        client.request_vehicle(1, *AHEAD)
-        wait_until(lambda: renderer.sessions_ended >= 1)  # without calls, nothing keeps it alive
-        assert client.request_vehicle(2, *AHEAD).time_ns == 2
-
-
-def test_a_restarted_renderer_is_used_quickly(ports: tuple[int, int]) -> None:
-    with Client("room", ports=ports, **SIZE) as client:
-        with FakeRenderer(ports):
-            client.request_vehicle(1, *AHEAD)
-        client.submit_vehicle(2, *AHEAD)
-        wait_until(lambda: client.renderers == [0], client.sleep)
-        stamps = itertools.count(3)
-
-        def has_frame() -> bool:
-            client.submit_vehicle(next(stamps), *AHEAD)
-            return client.latest is not None and client.latest.time_ns >= 3
-
-        with FakeRenderer(ports, session_timeout=60.0) as renderer:
-            wait_until(has_frame, client.sleep)
-            assert client.renderers == [1]
-            _check_pace(renderer)
-        counted = client.statistics
-        assert counted.starts >= 2
-        assert counted.submitted == next(stamps) - 1
 
 
 def test_frames_are_complete_after_one_of_two_renderers_restarts() -> None:
@@ -195,22 +134,6 @@ def test_faults_can_be_counted_without_warnings(ports: tuple[int, int]) -> None:
         assert (
             client.last_fault.__traceback__ is None
         )  # its stack frames would keep the message alive
-
-
-def test_answers_to_unknown_poses_are_counted_and_ignored(
-    ports: tuple[int, int],
-) -> None:
-    def modify(answer: Message, pose: dict[str, Any]) -> list[Message]:
-        return [_body(answer, ntime=10**15), answer]
-
-    with (
-        FakeRenderer(ports, ignored=0, modify=modify),
-        Client("room", ports=ports, **SIZE) as client,
-    ):
-        for stamp in range(6):
-            assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
-        assert client.statistics.unknown >= 5
-        assert client.poll(0.05) is None
 
 
 def test_a_v2_renderer_provides_rgb_and_grey(ports: tuple[int, int]) -> None:

@@ -89,22 +89,6 @@ def flow_tolerance(size: Array) -> Array:
     return np.asarray(0.12 + 0.012 * size)
 
 
-@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
-def test_flow_of_a_rotation_does_not_depend_on_the_depth(axis: tuple[float, float, float]) -> None:
-    offscreen = offscreen_renderer(Sphere(name="ball", position=(4.0, 0.5, 1.0), radius=0.7))
-    before, now = axis_angle(axis, 0.02), axis_angle(axis, 0.12)
-    offscreen.render("flow", (0.0, 0.0, 1.0), before)
-    found = images.flow_in_pixels(offscreen.render("flow", (0.0, 0.0, 1.0), now).images["flow"])
-    then = rays() @ rotation_matrices(now).T @ rotation_matrices(before)
-    was = np.stack([-then[..., 1], -then[..., 2]], axis=-1) * (FOCAL / then[..., :1])
-    expected = np.stack([-rays()[..., 1], -rays()[..., 2]], axis=-1) * FOCAL - was
-    size = np.linalg.norm(expected, axis=-1)
-    shown = size < 19.9
-    assert np.mean(shown) > 0.5
-    error = np.linalg.norm(found - expected, axis=-1)
-    assert np.all(error[shown] <= flow_tolerance(size)[shown])
-
-
 @pytest.mark.parametrize("shift", [(0.3, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.15)])
 def test_flow_of_a_translation_is_inverse_to_the_depth(shift: tuple[float, float, float]) -> None:
     offscreen = offscreen_renderer()
@@ -122,26 +106,6 @@ def test_flow_of_a_translation_is_inverse_to_the_depth(shift: tuple[float, float
     shown = ~sky & (size < 19.9)
     error = np.linalg.norm(found - expected, axis=-1)
     assert np.all(error[shown] <= flow_tolerance(size)[shown])
-
-
-def test_only_moving_bodies_have_flow_for_a_fixed_camera() -> None:
-    offscreen = offscreen_renderer()
-
-    def gate(left: float) -> list[RenderObject]:
-        return [RenderObject("g", "gate", position=(4.0, left, 1.5))]
-
-    offscreen.render("flow", (0.0, 0.0, 1.5), objects=gate(0.0))
-    frame = offscreen.render(["flow", "instance"], (0.0, 0.0, 1.5), objects=gate(0.2))
-    flow = images.flow_in_pixels(frame.images["flow"])
-    on_gate = images.id_numbers(frame.images["instance"]) == 2
-    front = 4.0 - 0.06  # m, its front face
-    moved = flow[on_gate]
-    assert len(moved) > 100
-    np.testing.assert_allclose(np.median(moved, axis=0), (-FOCAL * 0.2 / front, 0.0), atol=0.15)
-    assert np.all(flow[~on_gate] == 0.0)
-    offscreen.forget()
-    again = offscreen.render("flow", (0.0, 0.0, 1.0), objects=gate(0.5))
-    assert not again.images["flow"].any()
 
 
 def test_a_gate_straight_ahead_is_centred_in_the_image() -> None:
@@ -264,20 +228,6 @@ def test_stereo_images_differ_by_the_disparity() -> None:
     assert columns[0] - columns[1] == pytest.approx(FOCAL * 0.32 / 5.0, abs=0.1)
 
 
-def test_colours_encode_ids_without_loss() -> None:
-    numbers = np.array([0, 1, 2, 77, 40_000, 2**24 - 1])
-    np.testing.assert_array_equal(images.id_numbers(images.id_colours(numbers)), numbers)
-    assert not images.id_colours(0).any()
-    assert [images.category_number(name) for name in images.CATEGORIES] == list(
-        range(1, len(images.CATEGORIES) + 1)
-    )
-    assert images.category_number("a custom category") >= 64
-    with pytest.raises(ValueError, match="whole numbers"):
-        images.id_colours([1.5])
-    with pytest.raises(ValueError, match="uint8"):
-        images.id_numbers(np.zeros((2, 2)))
-
-
 def test_threads_and_joint_rendering_do_not_change_images() -> None:
     kinds: tuple[Kind, ...] = get_args(Kind)
     pose = ((18.5, 6.5, 1.5), axis_angle((0.0, 0.0, 1.0), 1.6))
@@ -290,28 +240,6 @@ def test_threads_and_joint_rendering_do_not_change_images() -> None:
         alone = one.render([kind], *pose).images[kind]
         np.testing.assert_array_equal(alone, together.images[kind])
     assert not together.images["rgb"].flags.writeable
-
-
-def test_antialiasing_changes_edges_only() -> None:
-    box = Box(name="box", position=(6.0, 0.0, 1.0), size=(1.0, 1.0, 2.0))
-    attitude = axis_angle((1.0, 0.0, 0.0), 0.2)
-    rough = offscreen_renderer(box).render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude).images
-    smooth = (
-        offscreen_renderer(box, antialias=4)
-        .render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude)
-        .images
-    )
-    np.testing.assert_array_equal(rough["depth"], smooth["depth"])
-    changed = (rough["rgb"] != smooth["rgb"]).any(axis=-1)
-    assert 0.005 < changed.mean() < 0.3
-    steps = np.abs(np.diff(rough["rgb"].astype(int), axis=1)).max(axis=-1) > 10
-    near = np.zeros_like(changed)
-    near[:, 1:] |= steps
-    near[:, :-1] |= steps
-    rows = np.abs(np.diff(rough["rgb"].astype(int), axis=0)).max(axis=-1) > 10
-    near[1:] |= rows
-    near[:-1] |= rows
-    assert not changed[~near].any()
 
 
 def test_looks_differ_and_rooms_have_the_indoor_look() -> None:

@@ -264,7 +264,3 @@ def test_the_command_trains_and_resumes_with_shac(tmp_path: Path) -> None:
 def test_invalid_commands_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         command(["train", *arguments, "--method", "shac", "--out", str(tmp_path / "new")])
-
-
-def test_the_trainer_is_one_short_file() -> None:
-    assert len(Path(shac.__file__).read_text(encoding="utf-8").splitlines()) < 300

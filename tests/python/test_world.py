@@ -170,46 +170,6 @@ def test_python_threads_can_share_a_scene() -> None:
     assert len(found) == 4
 
 
-def test_rays_that_are_not_finite_hit_nothing() -> None:
-    scene = Scene.load("room")
-    origins: Any = [[0, 0, 1], [math.nan, 0, 1], [0, 0, math.inf]]
-    hits = scene.raycast(origins, [0, 0, -1.0])
-    assert hits.id.tolist() == [0, -1, -1]
-    assert not scene.visible([0, 0, math.nan], [0, 0, 1])
-
-
-def test_hits_are_on_the_surfaces_of_their_items() -> None:
-    scene = Scene.load("warehouse", seed=3)
-    o, d = rays(4000, 9)
-    o[:, 2] = 1.5
-    d /= np.linalg.norm(d, axis=1, keepdims=True)
-    hits = scene.raycast(o, d)
-    assert (hits.id >= 0).all()  # walls all around
-    assert hits.normal is not None
-    assert np.linalg.norm(hits.normal, axis=1) == pytest.approx(1.0)
-    assert (np.sum(hits.normal * d, axis=1) < 0.0).all()
-    at = o + d * hits.distance[:, None]
-    # a tiny sphere at the hit touches the item; in front of it the way is free
-    for k in range(0, 4000, 40):
-        assert scene.collides(at[k], radius=1e-6).collided
-    before = o + d * (hits.distance - 1e-3)[:, None]
-    free = scene.visible(o, before)
-    assert free[hits.distance > 2e-3].all()
-
-
-def test_collisions_of_spheres_and_boxes() -> None:
-    scene = Scene([Plane(name="ground"), Box(name="crate", size=(1, 1, 1), position=(3, 0, 0.5))])
-    positions: Any = [[0, 0, 1], [0, 0, 0.1], [2.4, 0, 1], [math.nan, 0, 0]]
-    touched = scene.collides(positions, radius=0.2)
-    assert touched.collided.tolist() == [False, True, True, False]
-    assert touched.id.tolist() == [-1, 0, 1, -1]
-    position = [2.2, 0.0, 0.9]
-    eighth = [math.cos(math.pi / 8), 0, 0, math.sin(math.pi / 8)]
-    assert not scene.collides(position, size=(0.5, 0.5, 0.1)).collided
-    assert scene.collides(position, eighth, size=(0.5, 0.5, 0.1)).collided  # with its corner
-    assert scene.collides(np.zeros((2, 5, 3)), size=(1, 1, 1)).id.shape == (2, 5)
-
-
 # --- meshes through Embree ---------------------------------------------------------------------
 
 
@@ -251,34 +211,6 @@ def test_embree_and_built_in_meshes_agree() -> None:
     assert np.mean(builtin.visible(o[1:], o[:-1]) != embree.visible(o[1:], o[:-1])) < 1e-3
     none = embree.raycast(np.zeros((0, 3)), np.zeros((0, 3)))
     assert none.distance.shape == (0,)
-
-
-@pytest.mark.parametrize(("meshes", "bound"), [("builtin", 0.0), ("embree", 0.01)])
-def test_rays_do_not_pass_through_edges_of_triangles(meshes: Any, bound: float) -> None:
-    if meshes == "embree":
-        pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
-    shape = globe(40, 1.0)
-    scene = Scene([Mesh(name="ball", **shape)], meshes=meshes)
-    rng = np.random.default_rng(3)
-    corners = shape["vertices"][shape["triangles"]]
-    closed = (np.abs(corners[..., 2]) < 0.9).all(axis=1) & (corners[..., 0] < 0.0).all(axis=1)
-    corner, other, _ = rng.choice(corners[closed], 50_000).swapaxes(0, 1)
-    part = rng.uniform(0.0, 1.0, (50_000, 1)) * (rng.random((50_000, 1)) < 0.5)
-    target = corner + part * (other - corner)
-    origin = target + 9.0 * (corner + rng.uniform(-0.3, 0.3, target.shape))
-    far = np.linalg.norm(target - origin, axis=1)
-    passes = scene.raycast(origin, target - origin).distance > far + 0.05
-    assert np.mean(passes) <= bound
-
-
-def test_points_of_a_distant_mesh_are_visible_from_outside() -> None:
-    pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
-    for far in (0.0, 300.0, 3000.0):
-        ball = Mesh(name="ball", position=(far, -far, 0.5 * far), **globe(40, 1.0))
-        scene = Scene([ball], meshes="embree")
-        points = np.array(ball.vertices)
-        centre = np.array(ball.position)
-        assert scene.visible(centre + 4.0 * points, centre + points).mean() > 0.99
 
 
 def test_without_embree_built_in_meshes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
