@@ -19,7 +19,7 @@ pytest.importorskip("websockets")
 from arcade_client import PageClient, opened, snapshot_of
 from arcade_helpers import Pilot
 from helpers import restore_signals
-from propwash import arcade, logs
+from propwash import arcade, logs, race
 from propwash.arcade import _serve
 
 LIMIT = 90.0
@@ -75,7 +75,7 @@ async def fly(page: PageClient, pilot: Pilot, gates: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_flight_passes_gates_and_is_logged_and_ranked(tmp_path: Path) -> None:
-    game = arcade.Game(arcade.find_course("eight"), seed=3)
+    game = arcade.Game(race.find_course("eight"), seed=3)
 
     async def flown(url: str) -> PageClient:
         async with opened(url) as socket:
@@ -155,7 +155,7 @@ def test_lost_connection_pauses_and_the_flight_continues_on_the_next_page(tmp_pa
 def test_selected_course_has_ghosts_of_the_best_flight_and_the_pilot(tmp_path: Path) -> None:
     pytest.importorskip("scipy")
     pytest.importorskip("mcap")
-    game = arcade.Game(arcade.find_course("eight"))
+    game = arcade.Game(race.find_course("eight"))
 
     async def check(url: str) -> dict[str, Any]:
         async with asyncio.timeout(2.0 * LIMIT), opened(url) as socket:
