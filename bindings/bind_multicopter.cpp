@@ -147,7 +147,8 @@ class PyMulticopter {
     return result;
   }
 
-  /// The caller keeps the sampler, a FleetSampler, alive until detach(). Steps must then be of `dt`.
+  /// The caller keeps the sampler, a FleetSampler, alive until detach(). Steps must then be of
+  /// `dt`.
   void attach(const py::object& sampler, double dt) {
     samplers_.attach(sampler.cast<FleetSampler&>());
     ++attached_;
@@ -277,7 +278,9 @@ class PyMulticopter {
   double checked_time_step(const Vehicle& vehicle, const py::object& dt) {
     const double seconds = finite_number(dt, "dt", "a finite number > 0 [s]");
     if (attached_ > 0 && seconds != sampler_dt_) {
-      refuse("dt", detail::formatted(sampler_dt_) + " s, the dt of attach(), while sensors are attached", dt);
+      refuse("dt",
+             detail::formatted(sampler_dt_) + " s, the dt of attach(), while sensors are attached",
+             dt);
     }
     if (seconds == checked_dt_) return seconds;
     warn(validate_time_step(vehicle.parameters(), vehicle.options().integrator, seconds));
