@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 
 from propwash import race
-from propwash.arcade import Game, courses, find_course
+from propwash.arcade import Game
 from propwash.logs import write_record
+from propwash.race import courses, find_course
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 

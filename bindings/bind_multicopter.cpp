@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "modules.hpp"
 #include "parameters.hpp"
+#include "propwash/fleet/impl/fleet_samplers.hpp"
 #include "propwash/vehicle/multicopter.hpp"
 #include "recorder.hpp"
 #include "snapshot_bytes.hpp"
@@ -122,6 +123,7 @@ class PyMulticopter {
             } else {
               vehicle.step(held, seconds);
             }
+            samplers_.sample(vehicle.steps());
           });
         },
         estimate.has_value());
@@ -136,10 +138,25 @@ class PyMulticopter {
       const double seconds = checked_time_step(vehicle, dt);
       const auto each_value = [&](const auto& f) { each_recorded(vehicle, f); };
       result = recorded(count, each, each_value, [&](py::ssize_t row) {
-        return [&, held = row_of(row)] { vehicle.step(held, seconds); };
+        return [&, held = row_of(row)] {
+          vehicle.step(held, seconds);
+          samplers_.sample(vehicle.steps());
+        };
       });
     });
     return result;
+  }
+
+  /// The caller keeps the sampler, a FleetSampler, alive until detach(). Steps must then be of
+  /// `dt`.
+  void attach(const py::object& sampler, double dt) {
+    samplers_.attach(sampler.cast<FleetSampler&>());
+    ++attached_;
+    sampler_dt_ = dt;
+  }
+  void detach(const py::object& sampler) {
+    samplers_.detach(sampler.cast<FleetSampler&>());
+    --attached_;
   }
 
   void set_rotor_effectiveness(const py::object& value) {
@@ -260,6 +277,11 @@ class PyMulticopter {
   template <class Vehicle>
   double checked_time_step(const Vehicle& vehicle, const py::object& dt) {
     const double seconds = finite_number(dt, "dt", "a finite number > 0 [s]");
+    if (attached_ > 0 && seconds != sampler_dt_) {
+      refuse("dt",
+             detail::formatted(sampler_dt_) + " s, the dt of attach(), while sensors are attached",
+             dt);
+    }
     if (seconds == checked_dt_) return seconds;
     warn(validate_time_step(vehicle.parameters(), vehicle.options().integrator, seconds));
     checked_dt_ = seconds;
@@ -268,6 +290,9 @@ class PyMulticopter {
 
   Variant vehicle_;
   double checked_dt_ = std::numeric_limits<double>::quiet_NaN();
+  detail::FleetSamplers samplers_;
+  int attached_ = 0;
+  double sampler_dt_ = 0.0;
 };
 
 }  // namespace
@@ -296,6 +321,8 @@ void bind_multicopter(py::module_& m) {
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged. "
            "Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.")
       .def("_rollout", &Self::rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)
+      .def("_attach_sampler", &Self::attach, "sampler"_a, "dt"_a)
+      .def("_detach_sampler", &Self::detach, "sampler"_a)
       .def("_outer_loops", getter([](auto& v) { return to_dict(v.outer_loops()); }))
       .def("_set_outer_loops", &Self::set_outer_loops, "values"_a)
       .def("_state", getter([](auto& v) { return tuple_of(v.state()); }))

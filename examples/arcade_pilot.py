@@ -178,7 +178,7 @@ def main() -> None:
     options = parser.parse_args()
 
     for seed in range(options.seed, options.seed + options.flights):
-        game = Game(arcade.find_course(options.course), seed=seed)
+        game = Game(race.find_course(options.course), seed=seed)
         pilot = Pilot(game, options.mode, options.speed, seed if options.human else None)
         end = fly(game, pilot)
         of = len(race.course_gates(game.scene))

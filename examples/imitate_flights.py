@@ -27,7 +27,7 @@ import propwash.gym as pg
 import torch
 from arcade_pilot import Pilot, fly
 from numpy.typing import NDArray
-from propwash import arcade, logs
+from propwash import logs, race
 from propwash.arcade import MODES, Course, Game, Mode
 from propwash.gym import policy
 from propwash.gym.evaluation import Evaluation, evaluate, measures
@@ -103,7 +103,7 @@ class Task:
         if len(names) > 1:
             found = ", ".join(" with ".join(each) for each in names)
             raise SystemExit(f"error: expected flights of one course and vehicle, got {found}")
-        course = course or arcade.find_course(names[0][0])
+        course = course or race.find_course(names[0][0])
         counts = sorted(int(each.gates[-1]) for each in flights if each.gates is not None)
         passed = counts[len(counts) // 2]
         speeds = [np.abs(commanded(each)).max() for each in flights]
@@ -231,9 +231,9 @@ def main() -> None:
             raise SystemExit(f"error: {file}: expected a file in a folder that exists")
     torch.set_num_threads(1)
 
-    course = None if options.course is None else arcade.find_course(options.course)
+    course = None if options.course is None else race.find_course(options.course)
     if options.flights is None:
-        course = course or arcade.find_course("alphapilot")
+        course = course or race.find_course("alphapilot")
         flights = demonstrated(options.count, course, options.mode, options.vehicle)
     else:
         flights = read_flights(options.flights, course.name if course else None)[-options.count :]

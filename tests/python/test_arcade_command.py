@@ -19,7 +19,7 @@ pytest.importorskip("websockets")
 from arcade_client import PageClient, opened, snapshot_of
 from arcade_helpers import Pilot
 from helpers import restore_signals
-from propwash import arcade, logs
+from propwash import arcade, logs, race
 from propwash.arcade import _serve
 
 LIMIT = 90.0
@@ -75,7 +75,7 @@ async def fly(page: PageClient, pilot: Pilot, gates: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_flight_passes_gates_and_is_logged_and_ranked(tmp_path: Path) -> None:
-    game = arcade.Game(arcade.find_course("eight"), seed=3)
+    game = arcade.Game(race.find_course("eight"), seed=3)
 
     async def flown(url: str) -> PageClient:
         async with opened(url) as socket:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from arcade_browser_helpers import ArcadePage, RunningArcade, take_off
-from propwash.arcade import Board, Entry, courses
+from propwash.arcade import Board, Entry
+from propwash.race import courses
 
 pytest_plugins = "arcade_browser_fixtures"
 pytestmark = pytest.mark.slow

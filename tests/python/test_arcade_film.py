@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arcade_helpers import Pilot
 from numpy.typing import NDArray
-from propwash import arcade, logs, vehicles
+from propwash import arcade, logs, race, vehicles
 from propwash.__main__ import main
 from propwash.arcade import Game, Snapshot
 from propwash.arcade._film import snapshots
@@ -26,7 +26,7 @@ SIZE = (320, 180)
 @pytest.fixture(scope="module")
 def flown() -> tuple[Game, list[Snapshot]]:
     """A flight through a course, and the snapshots of all its ticks."""
-    game = Game(arcade.find_course("tower"), seed=2)
+    game = Game(race.find_course("tower"), seed=2)
     pilot = Pilot(game, "assisted", 4.0)
     taken = [game.snapshot]
     while not game.has_ended:
@@ -94,7 +94,7 @@ def test_a_film_is_a_video_of_the_flight(log: Path, tmp_path: Path) -> None:
 
 def test_the_pilot_beside_a_flight_has_its_vehicle(tmp_path: Path) -> None:
     own = vehicles.load("blackbird").replace(name="of a file")
-    game = Game(arcade.find_course("tower"), own)
+    game = Game(race.find_course("tower"), own)
     for _ in range(120):
         game.tick(arcade.Sticks(throttle=1.0), "angle")
     log = logs.write_record(tmp_path / "flight.csv", game.record())

@@ -13,8 +13,8 @@ from helpers import MULTICOPTERS
 from numpy.typing import NDArray
 from propwash import _rotation, race, vehicles
 from propwash.arcade import MODES, TICK, Game, Mode, Snapshot, Sticks
-from propwash.arcade._courses import Course, courses
 from propwash.arcade._rule import TIME_LIMIT, Rule
+from propwash.race import Course, courses
 from propwash.world import Box, Gate, Item, Plane, Scene, Start
 
 Array = NDArray[np.float64]

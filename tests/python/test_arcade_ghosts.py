@@ -15,7 +15,7 @@ from propwash.arcade import _ghosts as ghosts
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 
-COURSES = arcade.courses()
+COURSES = race.courses()
 
 
 def turning(rate: float = 2.0, period: float = 0.01) -> Ghost:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from arcade_helpers import Pilot
 from propwash import _rotation, race
-from propwash.arcade import TICK, Game, Snapshot, Sticks, courses
+from propwash.arcade import TICK, Game, Snapshot, Sticks
 from propwash.arcade._guide import AHEAD, HOVER_TIME, Openings, directions, guidance, next_gate
 from propwash.arcade._interface import WrongGate
 from propwash.arcade._view import NEXT_COLOUR, OTHER_COLOUR, View
+from propwash.race import courses
 from propwash.world import Box, Gate, Plane, Scene
 
 GATE = Gate(name="A", position=(0.0, 0.0, 2.0), width=2.0, height=1.0)

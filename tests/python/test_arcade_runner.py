@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from helpers import WallClock, wait_until
 from propwash.arcade import TICK, Game, Runner, Sticks
-from propwash.arcade._courses import courses
 from propwash.logs import FlightRecord
-from propwash.race import Result
+from propwash.race import Result, courses
 
 UP = Sticks(throttle=0.9)
 COURSE = courses()["eight"]

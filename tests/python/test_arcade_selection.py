@@ -11,9 +11,9 @@ from helpers import wait_until
 from propwash.arcade import TICK, Game, Runner, Sticks
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
-from propwash.arcade._courses import courses
 from propwash.arcade._ghosts import Ghost, GhostKind
 from propwash.arcade._interface import Snapshot
+from propwash.race import courses
 
 VEHICLE = "flightgoggles"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from propwash import _rotation, arcade, logs
+from propwash import _rotation, arcade, logs, race
 from propwash.arcade import Sticks, _images, _store
 from propwash.arcade import _messages as messages
 from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
@@ -164,7 +164,7 @@ def test_vehicle_and_ghosts_are_drawn_in_the_view_from_behind() -> None:
 
 def test_message_of_an_image_has_its_numbers_and_a_jpeg() -> None:
     image = pytest.importorskip("PIL.Image")
-    game = arcade.Game(arcade.find_course("alphapilot"), seed=1)
+    game = arcade.Game(race.find_course("alphapilot"), seed=1)
     for _ in range(100):
         game.tick(Sticks(throttle=1.0), "assisted", 9)
     renderer = FrameRenderer((160, 90))
@@ -177,7 +177,7 @@ def test_message_of_an_image_has_its_numbers_and_a_jpeg() -> None:
 
 def test_a_prepared_scene_is_drawn_without_further_work(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
-    game, other = (arcade.Game(arcade.find_course(name)) for name in ("alphapilot", "eight"))
+    game, other = (arcade.Game(race.find_course(name)) for name in ("alphapilot", "eight"))
     renderer = FrameRenderer((64, 36))
     renderer.draw(1, FrameState(Lineup(game), game.snapshot))
     renderer.prepare(other.scene)
@@ -191,7 +191,7 @@ def test_thread_of_images_draws_when_asked_and_reports_errors() -> None:
     pytest.importorskip("PIL")
     import threading
 
-    game = arcade.Game(arcade.find_course("alphapilot"))
+    game = arcade.Game(race.find_course("alphapilot"))
     drawn: list[int] = []
     one, failed = threading.Event(), threading.Event()
 
@@ -228,7 +228,7 @@ def test_store_writes_logs_and_keeps_those_that_it_cannot_write(tmp_path: Path) 
     sent: list[messages.ToPage] = []
     folder = tmp_path / "new" / "flights"
     store = FlightStore(folder, "tester", ".csv", sent.append)
-    game = arcade.Game(arcade.find_course("alphapilot"))
+    game = arcade.Game(race.find_course("alphapilot"))
     flown(game)
     (tmp_path / "new").write_text("a file in place of the folder")
     with pytest.raises(OSError, match="new"):
@@ -260,7 +260,7 @@ def test_two_programs_write_no_log_over_another(
 
     monkeypatch.setattr(_store, "write_record", slow)
     stores = [FlightStore(tmp_path, name, ".csv", lambda message: None) for name in "abcd"]
-    game = arcade.Game(arcade.find_course("alphapilot"))
+    game = arcade.Game(race.find_course("alphapilot"))
     flown(game)
     record, result = game.record("reset"), game.result()
     with ThreadPoolExecutor(len(stores)) as threads:
@@ -274,7 +274,7 @@ def test_log_is_written_beside_an_invalid_leader_board(tmp_path: Path) -> None:
     sent: list[messages.ToPage] = []
     store = FlightStore(tmp_path, "tester", ".csv", sent.append)
     (tmp_path / "board.json").write_text("not a board")
-    game = arcade.Game(arcade.find_course("alphapilot"))
+    game = arcade.Game(race.find_course("alphapilot"))
     flown(game)
     with pytest.raises(ValueError, match=r"board\.json"):
         store.keep(*game.flown("reset"), 1.0)

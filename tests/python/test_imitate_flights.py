@@ -26,7 +26,7 @@ COURSE = "eight"
 
 
 def flight(mode: arcade.Mode, seed: int = 0, human: int | None = None) -> logs.FlightRecord:
-    game = arcade.Game(arcade.find_course(COURSE), seed=seed)
+    game = arcade.Game(race.find_course(COURSE), seed=seed)
     fly(game, Pilot(game, mode, human=human))
     return game.record()
 
@@ -45,7 +45,7 @@ def test_examples_are_the_rows_between_take_off_and_the_last_gate(
     rows = np.flatnonzero((record.time >= start) & (record.time < end))[:: program.ROWS]
     assert len(observations) == len(actions) == len(rows)
     # the first columns are the position at the next gate of the course with the seed of the flight
-    gates = race.course_gates(arcade.find_course(COURSE).scene(record.info["seed"]))
+    gates = race.course_gates(race.find_course(COURSE).scene(record.info["seed"]))
     assert record.gates is not None
     centres = np.array([gates[int(number)].position for number in record.gates[rows]])
     np.testing.assert_allclose(observations[:, :3], record.position[rows] - centres, atol=1e-4)
@@ -164,7 +164,7 @@ def test_wrong_folders_are_reported_in_one_line(
         program.read_flights(tmp_path / "none")
     with pytest.raises(SystemExit, match="expected logs of flights that passed a gate, got 0"):
         program.read_flights(tmp_path)
-    game = arcade.Game(arcade.find_course("tower"))
+    game = arcade.Game(race.find_course("tower"))
     fly(game, Pilot(game))
     with pytest.raises(SystemExit, match=r"one course and vehicle, got eight .*, tower "):
         program.Task.of([game.record(), flights["acro"]])
@@ -186,7 +186,7 @@ def test_logs_of_a_vehicle_of_a_file_need_its_file(tmp_path: Path) -> None:
     own = vehicles.load("blackbird").replace(name="of a file")
     file = tmp_path / "own.toml"
     file.write_text(own.to_toml())
-    game = arcade.Game(arcade.find_course(COURSE), file)
+    game = arcade.Game(race.find_course(COURSE), file)
     fly(game, Pilot(game))
     record = game.record()
     task = program.Task.of([record], vehicle=str(file))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from propwash.arcade._board import Board, Entry
-from propwash.arcade._courses import Course, courses
-from propwash.arcade._courses import find as find_course
 from propwash.arcade._film import film
 from propwash.arcade._game import TICK, Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind, ghost
@@ -18,7 +16,6 @@ __all__ = [
     "MODES",
     "TICK",
     "Board",
-    "Course",
     "Entry",
     "Game",
     "Ghost",
@@ -31,9 +28,7 @@ __all__ = [
     "StickMap",
     "StickRates",
     "Sticks",
-    "courses",
     "film",
-    "find_course",
     "ghost",
     "serve",
 ]

@@ -10,13 +10,13 @@ from typing import Any
 
 from propwash import _core
 from propwash.arcade import _messages as messages
-from propwash.arcade._courses import Course
 from propwash.arcade._game import Game
 from propwash.arcade._ghosts import GHOSTS, Ghost, GhostKind
 from propwash.arcade._images import FrameState, Lineup
 from propwash.arcade._interface import MODES, Mode, Sticks
 from propwash.arcade._pages import Page
 from propwash.arcade._runner import Runner
+from propwash.race import Course
 from propwash.vehicle import files as vehicles
 
 GhostMaker = Callable[[GhostKind, Game], Ghost | None]

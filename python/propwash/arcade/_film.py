@@ -10,8 +10,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks
-from propwash.arcade import _courses, _ghosts
+from propwash import _checks, race
+from propwash.arcade import _ghosts
 from propwash.arcade._board import Board
 from propwash.arcade._interface import MODES, Phase, Snapshot, Sticks
 from propwash.arcade._messages import ViewName
@@ -55,7 +55,7 @@ def film(
     _checks.number("rate", rate, "a number from 1 to 240 [Hz]", lambda hz: 1.0 <= hz <= 240.0)
     record = read_record(log)
     shown, seed, flown = _flight(log, record, rate)
-    chosen = _courses.find(flown if course is None else course)
+    chosen = race.find_course(flown if course is None else course)
     if chosen.name != flown:
         raise ValueError(f"{log}: expected a flight of the course {chosen.name!r}, got {flown!r}")
     name = str(record.info.get("vehicle"))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks, _rotation, race
-from propwash.arcade._courses import LESSON, Course
 from propwash.arcade._guide import Lesson
 from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
@@ -57,7 +56,7 @@ class Game:
 
     def __init__(
         self,
-        course: Course,
+        course: race.Course,
         vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
         *,
         seed: int = 0,
@@ -78,7 +77,7 @@ class Game:
         self.reset()
 
     def of(
-        self, course: Course, vehicle: str | PathLike[str] | VehicleParameters, seed: int
+        self, course: race.Course, vehicle: str | PathLike[str] | VehicleParameters, seed: int
     ) -> Game:
         """A game on another course, with the same rates and noise."""
         return Game(course, vehicle, seed=seed, rates=self._sticks.rates, noise=self._noise)
@@ -91,7 +90,7 @@ class Game:
         self._rule.reset()
         self._recorder.clear()
         self._ticks, self._take_off = 0, 0
-        is_lesson = self.course.name == LESSON
+        is_lesson = self.course.name == race.LESSON
         self._lesson = Lesson(float(self._start.position[2])) if is_lesson else None
         self._snapshot = self._taken(Sticks(), "assisted", 0)
 

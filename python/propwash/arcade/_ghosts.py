@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from propwash import _checks, race
-from propwash.arcade._courses import Course
 from propwash.arcade._interface import Array
 from propwash.vehicle import VehicleParameters
 from propwash.world import Waypoints
@@ -79,7 +78,7 @@ def poses(ghosts: Iterable[Ghost], race_time: float) -> list[tuple[Array, Array]
 
 
 def ghost(
-    kind: GhostKind, course: Course, seed: int, vehicle: str | VehicleParameters, board: Board
+    kind: GhostKind, course: race.Course, seed: int, vehicle: str | VehicleParameters, board: Board
 ) -> Ghost | None:
     """The ghost of a kind for a course and seed. vehicle: of the built-in pilot.
 
@@ -97,13 +96,13 @@ def ghost(
     return None
 
 
-def of_pilot(course: Course, seed: int, vehicle: str | VehicleParameters) -> Ghost:
+def of_pilot(course: race.Course, seed: int, vehicle: str | VehicleParameters) -> Ghost:
     """The built-in pilot, `race.fly`, from hover at the start. Requires scipy."""
     result = race.fly(seed, vehicle, scene=course.scene(seed))
     return of_result(result, "built-in pilot")
 
 
-def of_policy(course: Course, seed: int, policy: str | PathLike[str] = "race") -> Ghost:
+def of_policy(course: race.Course, seed: int, policy: str | PathLike[str] = "race") -> Ghost:
     """A policy for the task `race`, from hover at the start. Requires onnxruntime and gymnasium."""
     try:
         from propwash.gym.evaluation import evaluate

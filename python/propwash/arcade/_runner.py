@@ -12,11 +12,10 @@ from os import PathLike
 
 from propwash import _checks
 from propwash._bridge import Pacer
-from propwash.arcade._courses import Course
 from propwash.arcade._game import Game
 from propwash.arcade._interface import MODES, Mode, Snapshot, Sticks
 from propwash.logs import FlightRecord
-from propwash.race import Result
+from propwash.race import Course, Result
 from propwash.vehicle import VehicleParameters
 
 Finished = Callable[[FlightRecord, Result, float], None]

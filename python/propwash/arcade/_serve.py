@@ -15,13 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from propwash import race
 from propwash._bridge import Refused
 from propwash._files import check_folder
-from propwash.arcade import _courses, _ghosts
+from propwash.arcade import _ghosts
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._board import default_name
-from propwash.arcade._courses import LESSON
 from propwash.arcade._game import Game
 from propwash.arcade._images import FrameRenderer, Images
 from propwash.arcade._pages import Pages
@@ -42,7 +42,7 @@ _CHECK_PERIOD = 0.1
 class Settings:
     """Settings of `serve` (docs/arcade.md)."""
 
-    course: str = LESSON
+    course: str = race.LESSON
     """A name, or a scene file with gates."""
     vehicle: str = "flightgoggles"
     """A name or a TOML file."""
@@ -82,9 +82,9 @@ def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
     """
     require_websockets()
     check_folder(settings.folder, "--folder")
-    course = _courses.find(settings.course)
+    course = race.find_course(settings.course)
     game = Game(course, settings.vehicle, seed=settings.seed, rates=settings.rates)
-    courses = {**_courses.courses(), course.name: course}
+    courses = {**race.courses(), course.name: course}
     choices = Choices.of(courses, game, settings.vehicle)
     renderer = FrameRenderer(settings.size, settings.threads, settings.antialias)
     with listen(settings.host, settings.port) as listening:

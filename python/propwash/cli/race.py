@@ -32,7 +32,7 @@ def add_parser(commands: Any) -> None:
         "--course",
         default="alphapilot",
         metavar="NAME|FILE",
-        help="a course of the arcade, or a scene file with gates (default: %(default)s)",
+        help="a course by name, or a scene file with gates (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
@@ -130,9 +130,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _fly(options: argparse.Namespace, seed: int, **arguments: Any) -> race.Result:
-    from propwash.arcade import find_course
-
-    course = find_course(options.course)
+    course = race.find_course(options.course)
     return race.fly(
         seed,
         options.vehicle,

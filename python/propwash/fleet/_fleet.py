@@ -13,7 +13,6 @@ from propwash import _checks, _core
 from propwash._checks import ParameterError
 from propwash.fleet._gradient import FleetGradients
 from propwash.fleet._parameters import FleetParameters
-from propwash.fleet._sensors import SensorPlan
 from propwash.fleet._types import (
     RECORDED,
     Dryden,
@@ -24,8 +23,8 @@ from propwash.fleet._types import (
     Numbers,
     estimate_rows,
 )
-from propwash.fleet.sensor import Sensor
 from propwash.fleet.threads import pool_of
+from propwash.sampling import Sensor, SensorPlan
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.commands import Command, CommandSource, as_command
 from propwash.vehicle.multicopter import DEFAULT_DT, MotionEstimate, MulticopterState
@@ -215,8 +214,7 @@ class Fleet(FleetGradients):
         with self._core:
             self._check_sensors()
             self._core.reset(parts, chosen, seed)
-            for handle in self._sensors.values():
-                handle.reset(chosen, seed)
+            self._reset_sensors(chosen, seed)
 
     def set_state(
         self,

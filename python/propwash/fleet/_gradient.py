@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
-from propwash.fleet._attach import SensorCarrier
 from propwash.fleet._fields import FleetFields
 from propwash.fleet._parameters import FleetParameters
+from propwash.fleet._sensors import FleetSensors
 from propwash.fleet._types import FleetState, FleetTrajectory
 from propwash.vehicle.commands import Command, CommandSource, as_command
 
@@ -239,7 +239,7 @@ class ClosedLoop:
         return found, before, named, self._parameters.split(parameters)
 
 
-class FleetGradients(FleetFields, SensorCarrier):
+class FleetGradients(FleetFields, FleetSensors):
     """The methods of a fleet for derivatives of a flight."""
 
     _parameter_map: FleetParameters

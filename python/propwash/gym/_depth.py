@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
-from propwash.fleet.sensor import NoiseKey
 from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import MARKINGS, Task
+from propwash.sampling.sensor import NoiseKey
 from propwash.sensors import Camera
 from propwash.world import Scene
 

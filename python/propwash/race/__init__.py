@@ -17,6 +17,7 @@ flight.
 
 from __future__ import annotations
 
+from propwash.race._courses import LESSON, Course, courses, find_course
 from propwash.race._estimates import Estimates, EstimationErrors
 from propwash.race._fly import fly
 from propwash.race._interface import (
@@ -56,12 +57,14 @@ from propwash.race._video import show
 
 __all__ = [
     "COLLISION_RADIUS",
+    "LESSON",
     "LIMITS",
     "PERIOD",
     "POINTS",
     "TIME_LIMIT",
     "Briefing",
     "Collision",
+    "Course",
     "Estimate",
     "Estimates",
     "EstimationErrors",
@@ -78,6 +81,8 @@ __all__ = [
     "SensorSuite",
     "Sighting",
     "course_gates",
+    "courses",
+    "find_course",
     "fly",
     "gates_in_order",
     "judge",

@@ -6,7 +6,7 @@ Attach a sensor to a fleet with `handle = fleet.attach(sensor, rate=50.0)`, or c
 
 from __future__ import annotations
 
-from propwash.fleet.sensor import Sensor
+from propwash.sampling.sensor import Sensor
 from propwash.sensors._camera import STEREO_BASELINE, Camera, Pixels
 from propwash.sensors._navigation import (
     Barometer,

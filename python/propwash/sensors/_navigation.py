@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
 from propwash._checks import checked_parameters
-from propwash.fleet.sensor import ModelledSensor, Motion, Sampling
+from propwash.sampling.sensor import ModelledSensor, Motion, Sampling
 
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]

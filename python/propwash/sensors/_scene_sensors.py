@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
 from propwash._checks import checked_parameters
-from propwash.fleet.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
+from propwash.sampling.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
 from propwash.sensors._stereo_error import StereoError
 from propwash.world import Markers, Scene

@@ -14,6 +14,7 @@ from propwash._core import (
     __version__,
 )
 from propwash.vehicle import files as vehicles
+from propwash.vehicle._sensors import VehicleSensor
 from propwash.vehicle.car import Car, CarState, CarTrajectory
 from propwash.vehicle.imu import Imu
 from propwash.vehicle.multicopter import (
@@ -80,6 +81,7 @@ __all__ = [
     "Trajectory",
     "TrajectoryCommand",
     "VehicleParameters",
+    "VehicleSensor",
     "VelocityCommand",
     "__version__",
     "validate",

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
 from propwash._core import RotorSpeeds
+from propwash.sampling import Sensor, SensorCarrier
 from propwash.vehicle import files as vehicles
+from propwash.vehicle._sensors import SampledVehicle, VehicleSensor
 from propwash.vehicle.commands import Command, CommandSource
 from propwash.vehicle.outer_loops import OuterLoops, as_dict
 from propwash.vehicle.parameters import VehicleParameters
@@ -22,6 +24,7 @@ from propwash.vehicle.validation import located
 Integrator = Literal["euler", "rk4", "symplectic_euler"]
 """Integrators of a single vehicle."""
 Array = NDArray[np.float64]
+Reading = TypeVar("Reading")
 
 DEFAULT_DT = 1.0 / 960.0
 """s, the time step of the papers."""
@@ -113,10 +116,11 @@ class Trajectory:
         return len(self.time)
 
 
-class Multicopter(_core.Multicopter):
+class Multicopter(SensorCarrier, _core.Multicopter):
     """A multicopter of the FlightGoggles papers, with one to twelve rotors.
 
-    dt [s] is an argument of each call, whereas a Fleet has a constant dt.
+    dt [s] is an argument of each call, whereas a Fleet has a constant dt. With attached sensors it
+    is that of attach().
 
     vehicle: a name of `propwash.vehicles.names()`, the path of a TOML file, or VehicleParameters.
     integrator: "rk4", "euler" or "symplectic_euler".
@@ -131,6 +135,8 @@ class Multicopter(_core.Multicopter):
     """
 
     parameters: VehicleParameters
+    _attached_type = VehicleSensor
+    _noun = "vehicle"
 
     def __init__(
         self,
@@ -154,6 +160,8 @@ class Multicopter(_core.Multicopter):
         self.parameters, self._control_vehicle = parameters, control
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
         self._loops: OuterLoops | None = None
+        self._sensors = {}
+        self._sensor_dt = DEFAULT_DT
 
     @property
     def control_vehicle(self) -> VehicleParameters | None:
@@ -192,6 +200,45 @@ class Multicopter(_core.Multicopter):
         Raises ValueError or TypeError as step() does; the state is then unchanged.
         """
         return Trajectory(**self._rollout(commands, dt, steps, substeps))
+
+    def attach(
+        self,
+        sensor: Sensor[Reading],
+        rate: float,
+        latency: float = 0.0,
+        *,
+        dt: float = DEFAULT_DT,
+        name: str | None = None,
+    ) -> VehicleSensor[Reading]:
+        """Attaches a sensor; the first sample is taken immediately.
+
+        The sensor is sampled as by Fleet.attach, with the readings of a fleet of one with the same
+        seed and dt. rate: Hz, at most that of the steps. latency: s, rounded up to whole steps.
+        dt: s, of all steps while a sensor is attached; step() raises ValueError for another one.
+        name: key in `sensors`; by default the kind of the sensor.
+
+        Raises ValueError or TypeError for invalid arguments; the vehicle is then unchanged.
+
+        >>> ground = uav.attach(RangeFinder(scene), rate=20.0, latency=0.01)
+        >>> uav.step(command, substeps=96)
+        >>> ground.reading.range, ground.time
+        """
+        dt = _checks.positive("dt", dt, "s")
+        if self._sensors and dt != self._sensor_dt:
+            raise ValueError(
+                f"dt: expected {self._sensor_dt:g} s, as of the sensors that are attached, got "
+                f"{dt:g}; detach them first"
+            )
+        before, self._sensor_dt = self._sensor_dt, dt
+        try:
+            return cast("VehicleSensor[Reading]", self._attach_new(sensor, rate, latency, name))
+        except Exception:
+            self._sensor_dt = before
+            raise
+
+    @property
+    def _sampled(self) -> SampledVehicle:
+        return SampledVehicle(self, self._options[2], self._sensor_dt)
 
     def trim(
         self,
@@ -256,6 +303,7 @@ class Multicopter(_core.Multicopter):
         parts = (position, velocity, attitude, body_rates, rotor_speeds)
         key = None if seed is None else _checks.seed(seed)
         self._reset(_replaced(start, parts), key)
+        self._reset_sensors(None, key)
 
     def set_state(
         self,
@@ -327,8 +375,10 @@ class Multicopter(_core.Multicopter):
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
         arguments = (self.parameters, *self._options, self._control_vehicle)
+        own = {name: value for name, value in vars(self).items() if name != "_sensors"}
+        attached = [handle.attachment() for handle in self._sensors.values()]
         state = (type(self), Multicopter, arguments, self.snapshot(), self._loops)
-        return rebuilt, state, vars(self)
+        return rebuilt, (*state, (self._sensor_dt, attached)), own
 
     def __repr__(self) -> str:
         integrator, _, number, noise = self._options
@@ -358,6 +408,7 @@ def rebuilt(
     arguments: tuple[Any, ...],
     snapshot: bytes,
     loops: OuterLoops | None = None,
+    sensors: tuple[float, list[Any]] | None = None,
 ) -> Any:
     """Unpickles a vehicle or sensor of class `kind`, whose public base class is `base`.
 
@@ -367,5 +418,9 @@ def rebuilt(
     base.__init__(instance, *arguments)
     if loops is not None:
         instance.outer_loops = loops
+    if sensors is not None:
+        instance._sensor_dt, attached = sensors
+        for attachment in attached:
+            instance._attach(*attachment)
     instance.restore(snapshot)
     return instance

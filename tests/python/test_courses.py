@@ -1,4 +1,4 @@
-"""The courses of the arcade: their files, their seeds, and flights of the built-in pilot."""
+"""The shipped courses: their files, their seeds, and flights of the built-in pilot."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import propwash as pw
 import pytest
 from propwash import arcade, race, world
 from propwash._files import read_toml
-from propwash.arcade import Course
 from propwash.gym import Race
+from propwash.race import Course
 
-COURSES = arcade.courses()
+COURSES = race.courses()
 SEEDS = (0, 1, 2)
 
 
@@ -99,13 +99,13 @@ def test_openings_are_free_for_a_vehicle(name: str) -> None:
 
 
 def test_a_course_is_found_by_its_name_or_file(tmp_path: Path) -> None:
-    assert arcade.find_course("slalom") == COURSES["slalom"]
+    assert race.find_course("slalom") == COURSES["slalom"]
     file = tmp_path / "mine.toml"
     file.write_text(
         'name = "My / course"\nbase = "room"\n[[items]]\nshape = "gate"\nname = "Gate1"\n'
         "width = 1.5\nheight = 1.2\nposition = [2, 0, 1.5]\n"
     )
-    course = arcade.find_course(file)
+    course = race.find_course(file)
     assert isinstance(course, Course)
     assert (course.name, course.title) == ("mine", "My / course")
     assert [gate.name for gate in course.gates] == ["Gate1"]
@@ -132,6 +132,6 @@ def test_courses_that_cannot_be_flown_are_refused(
         'name = "still"\n[[items]]\nshape = "gate"\nname = "Gate1"\nwidth = 1\nheight = 1\n'
     )
     with pytest.raises(ValueError, match=re.escape(message)):
-        arcade.find_course(course)
+        race.find_course(course)
     with pytest.raises(pw.ParameterError):
-        arcade.find_course(3)  # type: ignore[arg-type]
+        race.find_course(3)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Snapshots of a fleet with sensors: the state of the fleet and of each sensor."""
+"""Snapshots with attached sensors: the state of the vehicles and of each sensor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from propwash.fleet._sensors import FleetSensor
+from propwash.sampling._attached import AttachedSensor
 
 MAGIC = b"pwsense2"
 
@@ -29,8 +29,8 @@ class _OtherSensors(Exception):
     """A valid snapshot of other sensors."""
 
 
-def packed(core: bytes, handles: Sequence[FleetSensor[Any]]) -> bytes:
-    """The snapshot of a fleet with these sensors."""
+def packed(core: bytes, handles: Sequence[AttachedSensor[Any]]) -> bytes:
+    """The snapshot of vehicles with these sensors."""
     content = {
         "core": core,
         "sensors": [handle.signature() for handle in handles],
@@ -40,12 +40,12 @@ def packed(core: bytes, handles: Sequence[FleetSensor[Any]]) -> bytes:
 
 
 def unpacked(
-    snapshot: bytes, handles: Sequence[FleetSensor[Any]], size: int
+    snapshot: bytes, handles: Sequence[AttachedSensor[Any]], size: int, noun: str
 ) -> tuple[bytes, list[Any]]:
-    """The snapshot of the fleet and the checked states of the sensors. Raises ValueError."""
+    """The snapshot of the vehicles and the checked states of the sensors. Raises ValueError."""
     signatures = [handle.signature() for handle in handles]
     expected = (
-        f"snapshot: expected the snapshot of a fleet with the sensors {_listed(signatures)}, got"
+        f"snapshot: expected the snapshot of a {noun} with the sensors {_listed(signatures)}, got"
     )
     if not snapshot.startswith(MAGIC):
         raise ValueError(f"{expected} one without sensors, or other bytes")

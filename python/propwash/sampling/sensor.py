@@ -214,7 +214,7 @@ class Sensor(ABC, Generic[Reading]):
             bias = self.started(None, n, None, key.start(self._samples))
         reading, self._bias = self.sampled(motion, bias, rate, self._samples, key, time=moment)
         self._samples += 1
-        return _with_axes(reading, lead)
+        return with_axes(reading, lead)
 
 
 def arrays_of(reading: Any) -> dict[str, Numbers]:
@@ -250,7 +250,9 @@ class ModelledSensor(Sensor[Reading]):
         self._make()
 
 
-def _with_axes(reading: Reading, lead: tuple[int, ...]) -> Reading:
+def with_axes(reading: Reading, lead: tuple[int, ...]) -> Reading:
+    """A reading of bodies in one row as that of bodies with axes `lead`; (): one body."""
+
     def with_axes(array: Numbers) -> Numbers:
         result: Numbers = array.reshape((*lead, *array.shape[1:]))[()]  # a number for one body
         return result

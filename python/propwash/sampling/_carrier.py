@@ -1,59 +1,48 @@
-"""The methods of a fleet for attached sensors and snapshots."""
+"""Methods of a fleet and of a vehicle for attached sensors and snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain, count
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from propwash import _checks
 from propwash._core import ThreadPool as BoundPool
-from propwash.fleet._sensors import FleetSensor, SensorPlan
-from propwash.fleet._snapshot import MAGIC, packed, unpacked
-from propwash.fleet._types import Core
-from propwash.fleet.sensor import Sensor
-
-Reading = TypeVar("Reading")
+from propwash.sampling._attached import AttachedSensor, Sampled, SensorPlan
+from propwash.sampling._snapshot import MAGIC, packed, unpacked
+from propwash.sampling.sensor import Sensor
 
 
 class SensorCarrier:
-    """A mixin of Fleet: attached sensors and snapshots."""
+    """A mixin: attached sensors and snapshots.
 
-    _core: Core
-    _pool: BoundPool | None
-    _sensors: dict[str, FleetSensor[Any]]
+    _attached_type: of the sensors that are attached. _noun: what carries them, for messages.
+    """
 
-    def attach(
-        self,
-        sensor: Sensor[Reading],
-        rate: float,
-        latency: float = 0.0,
-        *,
-        name: str | None = None,
-    ) -> FleetSensor[Reading]:
-        """Attaches a sensor to every vehicle; the first sample is taken immediately.
+    _noun: str
+    _attached_type: type[AttachedSensor[Any]]
+    _sensors: dict[str, AttachedSensor[Any]]
+    _pool: BoundPool | None = None
 
-        rate: Hz, at most that of the steps. Sample k is taken at the first step at or after
-            k / rate from now, on the clock of the fleet, also within a call of step().
-        latency: s, until a reading is available, rounded up to whole steps.
-        name: key in `sensors` and in the readings of a rollout; by default the kind of the sensor,
-            with a number if there are several.
+    @property
+    def _sampled(self) -> Sampled:
+        """What the sensors sample."""
+        raise NotImplementedError
 
-        The noise of a reading depends only on the seeds of fleet and sensor, the order in which
-        sensors were attached, the number of the vehicle and that of the sample. Raises ValueError
-        or TypeError for invalid arguments; the fleet is then unchanged.
-
-        >>> ground = fleet.attach(RangeFinder(scene), rate=20.0, latency=0.01)
-        >>> fleet.step(command, substeps=96)
-        >>> ground.reading.range, ground.time
-        """
+    def _attach_new(
+        self, sensor: Sensor[Any], rate: float, latency: float, name: str | None
+    ) -> AttachedSensor[Any]:
+        """Checks the arguments of attach() and attaches a sensor."""
         if not isinstance(sensor, Sensor):
             raise TypeError(
                 f"sensor: expected a sensor such as propwash.RangeFinder, got {sensor!r:.100}"
             )
         hertz = _checks.positive("rate", rate, "Hz")
-        maximum = 1.0 / self._core.dt
+        maximum = 1.0 / self._sampled.dt
         if hertz > maximum * (1.0 + 1e-9):
             raise ValueError(
                 f"rate: expected at most one sample per step, {maximum:g} Hz, got {hertz:g}; use a "
@@ -61,40 +50,40 @@ class SensorCarrier:
             )
         delay = _checks.not_negative("latency", latency, "s")
         plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, delay, sensor.seed)
-        with self._core:
+        with self._sampled:
             used = {handle.slot for handle in self._sensors.values()}
             slot = next(slot for slot in range(len(used) + 1) if slot not in used)
             return self._attach(sensor, plan, slot)
 
-    def _attach(self, sensor: Sensor[Reading], plan: SensorPlan, slot: int) -> FleetSensor[Reading]:
+    def _attach(self, sensor: Sensor[Any], plan: SensorPlan, slot: int) -> AttachedSensor[Any]:
         """Attaches a sensor; the slot selects its noise streams."""
-        handle = FleetSensor(self._core, sensor, plan, slot, self._pool)
+        handle = self._attached_type(self._sampled, sensor, plan, slot, self._pool)
         self._sensors[plan.name] = handle  # keeps it alive
         try:
-            self._core.attach(handle)
+            self._sampled.attach(handle)
         except Exception:  # not for an interrupt, after which it may be attached
             del self._sensors[plan.name]
             raise
         return handle
 
-    def detach(self, handle: FleetSensor[Any] | str) -> None:
+    def detach(self, handle: AttachedSensor[Any] | str) -> None:
         """Detaches a sensor, by handle or name. The handle keeps its last reading.
 
-        Raises ValueError if the sensor is not attached to this fleet.
+        Raises ValueError if the sensor is not attached here.
         """
         name = handle if isinstance(handle, str) else getattr(handle, "name", None)
         found = self.sensors.get(name) if isinstance(name, str) else None
         if found is None or not (isinstance(handle, str) or handle is found):
             attached = ", ".join(self.sensors) or "none"
             raise ValueError(
-                f"handle: expected a sensor of this fleet ({attached}), got {handle!r:.100}"
+                f"handle: expected a sensor of this {self._noun} ({attached}), got {handle!r:.100}"
             )
-        with self._core:
-            self._core.detach(found)
+        with self._sampled:
+            self._sampled.detach(found)
             self._sensors.pop(found.name).retire()
 
     @property
-    def sensors(self) -> Mapping[str, FleetSensor[Any]]:
+    def sensors(self) -> Mapping[str, AttachedSensor[Any]]:
         """The attached sensors by name, in order of attachment."""
         return MappingProxyType(self._sensors)
 
@@ -103,32 +92,38 @@ class SensorCarrier:
         for handle in list(self._sensors.values()):
             handle.check()
 
+    def _reset_sensors(self, mask: NDArray[np.bool_] | None, seed: int | None) -> None:
+        """Resets the sensors of vehicles that have been reset."""
+        for handle in self._sensors.values():
+            handle.reset(mask, seed)
+
     def snapshot(self) -> bytes:
         """The complete state except parameters, as bytes for restore()."""
-        with self._core:
-            plain = self._core.snapshot()
+        with self._sampled:
+            plain = self._sampled.snapshot()
             return packed(plain, list(self._sensors.values())) if self._sensors else plain
 
     def restore(self, snapshot: bytes) -> None:
-        """Restores a snapshot() of a fleet of the same vehicle and size, bit for bit.
+        """Restores a snapshot() of the same vehicle, and size of a fleet, bit for bit.
 
-        The snapshot of a fleet with sensors includes their biases, counters and readings and
-        requires a fleet with the same sensors. Raises ValueError for an unsuitable snapshot,
+        A snapshot with sensors includes their biases, counters and readings and requires the same
+        sensors. Raises ValueError for an unsuitable snapshot,
         TypeError for other types; nothing changes then.
         """
         if not isinstance(snapshot, bytes):
             raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")
         if not self._sensors and snapshot.startswith(MAGIC):
             raise ValueError(
-                "snapshot: expected that of a fleet without sensors, got one with sensors; attach "
-                "the same sensors first"
+                f"snapshot: expected that of a {self._noun} without sensors, got one with sensors; "
+                "attach the same sensors first"
             )
-        with self._core:
+        core = self._sampled
+        with core:
             states: list[Any] = []
             if self._sensors:
                 handles = list(self._sensors.values())
-                snapshot, states = unpacked(snapshot, handles, self._core.size)
-            self._core.restore(snapshot)
+                snapshot, states = unpacked(snapshot, handles, core.size, self._noun)
+            core.restore(snapshot)
             for handle, state in zip(self._sensors.values(), states, strict=True):
                 handle.restore(state)
 

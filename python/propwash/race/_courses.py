@@ -1,4 +1,4 @@
-"""The courses of the arcade: scene files whose gates are passed in order."""
+"""The shipped courses: scene files whose gates are passed in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from propwash import _files
-from propwash.race import course_gates
+from propwash.race._race import course_gates
 from propwash.world import Gate, Scene
 
 _FOLDER = Path(__file__).parent / "courses"
@@ -54,7 +54,7 @@ def courses() -> dict[str, Course]:
     return {name: _shipped(name) for name in _TITLES}
 
 
-def find(course: str | PathLike[str]) -> Course:
+def find_course(course: str | PathLike[str]) -> Course:
     """A shipped course by name, or the course of a scene file, which is named as its file.
 
     Raises ParameterError for an unknown name or an invalid file, and ValueError for a scene without

@@ -1,0 +1,9 @@
+"""Sensors that are attached to a vehicle or a fleet: sampling times, latency, noise, snapshots."""
+
+from __future__ import annotations
+
+from propwash.sampling._attached import AttachedSensor, Sample, Sampled, SensorPlan
+from propwash.sampling._carrier import SensorCarrier
+from propwash.sampling.sensor import Sensor
+
+__all__ = ["AttachedSensor", "Sample", "Sampled", "Sensor", "SensorCarrier", "SensorPlan"]
