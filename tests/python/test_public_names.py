@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import propwash
@@ -123,3 +125,40 @@ def test_every_name_is_imported_without_extras_or_names_its_extra() -> None:
 def test_eager_imports_name_the_missing_extra() -> None:
     assert run_without([], "import propwash", EAGER_IMPORT="1") == ""
     assert INSTALL in run_without(EXTRAS, "import propwash", EAGER_IMPORT="1")
+
+
+SHARED = {
+    "Args",
+    "Box",
+    "Camera",
+    "Car",
+    "Clock",
+    "Course",
+    "Estimate",
+    "Flight",
+    "Flown",
+    "FrameRenderer",
+    "Link",
+    "Motion",
+    "Recording",
+    "Server",
+    "Settings",
+    "Simulation",
+    "Snapshot",
+    "Statistics",
+    "Sticks",
+    "Topic",
+    "View",
+    "Waypoints",
+    "Window",
+}
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    modules = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(path.relative_to(PACKAGE).as_posix())
+    shared = {name: places for name, places in modules.items() if len(places) > 1}
+    assert set(shared) <= SHARED, shared
