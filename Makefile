@@ -35,7 +35,7 @@ with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include src bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
-.PHONY: help demo test check-all docs bench stubs lint format sanitize tidy wheel clean check-python
+.PHONY: help demo test check-all docs bench stubs names lint format sanitize tidy wheel clean check-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,9 @@ bench: $(package) $(venv)/.system ## the benchmarks: C++, then Python, then mach
 
 stubs: $(venv)/.test $(package) ## regenerate the type stubs of the extension
 	$(bin)/python tools/stubs.py
+
+names: $(venv)/.test $(package) ## renew the list of stable names, after an intended change
+	$(bin)/python tools/public_names.py
 
 lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
 	@$(bin)/python tools/lint.py

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from propwash import _core
 from propwash.render import Client, RenderCamera, RenderObject
-from propwash.render._transport import Link
+from propwash.render._transport import SocketPair
 
 RUNS = 5
 LEVEL = (1.0, 0.0, 0.0, 0.0)
@@ -57,7 +57,7 @@ class Watched:
     def __init__(self) -> None:
         self.seconds = 0.0
         for name in ("receive", "send", "listen"):
-            setattr(Link, name, self._timed(getattr(Link, name)))
+            setattr(SocketPair, name, self._timed(getattr(SocketPair, name)))
 
     def _timed(self, call: Any) -> Any:
         def timed(*arguments: Any) -> Any:

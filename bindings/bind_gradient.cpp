@@ -293,7 +293,7 @@ void bind_gradient_of(py::module_& m, const char* name) {
 template <class T>
 void bind_flight_of(py::module_& m, const char* name) {
   using Self = PyFlight<T>;
-  py::class_<Self> flight(m, name, "A flight in closed loop; see propwash.torch.Flight.");
+  py::class_<Self> flight(m, name, "A flight in closed loop; see propwash.torch.TensorFlight.");
   py::class_<typename Self::Step>(flight, "Step", "A command of the flight.");
   flight
       .def(py::init<PyFleet<T>&, const py::object&, std::vector<std::size_t>>(), "fleet"_a,

@@ -22,6 +22,7 @@ from pages import heading, summary_table, write_pages
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+from stability import NOTE, stable_headers
 
 logger = logging.getLogger(__name__)
 
@@ -218,6 +219,7 @@ def header_section(module: str, header: Path, names: list[Name]) -> str:
             heading(path.removeprefix("propwash/"), "-"),
             f"``#include <{path}>``",
             "",
+            "" if path.removeprefix("propwash/") in stable_headers() else NOTE,
             summary_table(rows),
             f".. doxygenfile:: {header.name}",
             f"   :project: {module}",

@@ -25,6 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import PycodeError
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
+from stability import NOTE, stable_modules
 
 logger = logging.getLogger(__name__)
 
@@ -169,7 +170,8 @@ def section(module: str, names: list[Name], here: list[Name], documented: set[in
     """A module: what it is, a table of all its names, and the descriptions that belong here."""
     rows = [(f":py:obj:`~{name.path}`", first_sentence(name.doc)) for name in names]
     doc = as_rst(inspect.getdoc(importlib.import_module(module)) or "")
-    parts = [f".. py:module:: {module}", "", doc, "", summary_table(rows)]
+    note = "" if module in stable_modules() else NOTE
+    parts = [f".. py:module:: {module}", "", note, doc, "", summary_table(rows)]
     return "\n".join([*parts, *(directive(name, documented) for name in here)])
 
 

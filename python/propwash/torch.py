@@ -1,9 +1,9 @@
 """Flights of a fleet as differentiable functions of PyTorch.
 
-    from propwash.torch import Flight, rollout
+    from propwash.torch import TensorFlight, rollout
 
-`rollout` flies commands that are known beforehand, `Flight` those of a policy. Requires the extra
-`torch`. `docs/gradients.md` has examples.
+`rollout` flies commands that are known beforehand, `TensorFlight` those of a policy. Requires the
+extra `torch`. `docs/gradients.md` has examples.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def rollout(
     names = [(group, name) for group, values in groups.items() for name in values]
     tensors = [value for values in groups.values() for value in values.values()]
     call = _Call(fleet, names, start is not None, kind, steps, substeps, window)
-    return States(*_Flight.apply(call, *tensors))  # type: ignore[no-untyped-call]
+    return States(*_FlightFunction.apply(call, *tensors))  # type: ignore[no-untyped-call]
 
 
 class FlightState(NamedTuple):
-    """The state of a `Flight`, tensors (n, …)."""
+    """The state of a `TensorFlight`, tensors (n, …)."""
 
     position: Tensor
     """(n, 3) m, world frame."""
@@ -100,10 +100,10 @@ class FlightState(NamedTuple):
     """(n, k): carries the gradients of the memory of controllers and delays; its values are 0."""
 
 
-class Flight:
+class TensorFlight:
     """A flight in closed loop: each command may depend on the state before it.
 
-    >>> flight = Flight(fleet, kind=RateThrust, substeps=10)
+    >>> flight = TensorFlight(fleet, kind=RateThrust, substeps=10)
     >>> state = flight.begin()
     >>> for _ in range(50):
     ...     state = flight.step(state, policy(state))
@@ -194,7 +194,7 @@ class Flight:
 class _Step(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, flight: Flight, names: tuple[str, ...], *tensors: Tensor
+        ctx: Any, flight: TensorFlight, names: tuple[str, ...], *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         parts = tensors[len(FlightState._fields) :][: len(names)]
         command = _command(
@@ -276,7 +276,7 @@ class _Call(NamedTuple):
     window: int | None
 
 
-class _Flight(torch.autograd.Function):
+class _FlightFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, call: _Call, *tensors: Tensor) -> tuple[Tensor, ...]:
         fleet = call.fleet

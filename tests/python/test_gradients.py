@@ -461,7 +461,7 @@ def test_invalid_torch_rollouts_change_nothing() -> None:
 def test_parts_of_another_command_are_refused_in_one_line(parts: list[str]) -> None:
     """The message was the signature of the constructor and all numbers."""
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight, rollout
+    from propwash.torch import TensorFlight, rollout
 
     fleet = pw.Fleet("flightgoggles", 2, noise=False)
     commands = {name: torch.ones(2, 3) for name in parts}
@@ -469,7 +469,7 @@ def test_parts_of_another_command_are_refused_in_one_line(parts: list[str]) -> N
     with pytest.raises(TypeError, match=message) as refused:
         rollout(fleet, None, commands)
     assert "\n" not in str(refused.value)
-    flight = Flight(fleet)
+    flight = TensorFlight(fleet)
     with pytest.raises(TypeError, match=message):
         flight.step(flight.begin(), commands)
 

@@ -1,4 +1,4 @@
-"""Laws of the derivatives of flights in closed loop: propwash.torch.Flight."""
+"""Laws of the derivatives of flights in closed loop: propwash.torch.TensorFlight."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gradient_helpers import (
 def closed_loop(fleet: pw.Fleet, level: str, mass: bool = False) -> tuple[Any, dict[str, Any]]:
     """A loss of a flight under a feedback law, and its variables."""
     import torch
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
     kind, parts = level_of(fleet, level)
     rng = np.random.default_rng(7)
@@ -45,7 +45,7 @@ def closed_loop(fleet: pw.Fleet, level: str, mass: bool = False) -> tuple[Any, d
 
     def loss(variables: dict[str, Any]) -> Any:
         parameters = {"mass": variables["mass"]} if mass else None
-        flight = Flight(fleet, parameters=parameters, kind=kind, substeps=SUBSTEPS)
+        flight = TensorFlight(fleet, parameters=parameters, kind=kind, substeps=SUBSTEPS)
         start = {k: variables[f"start.{k}"] for k in STATE}
         start["attitude"] = torch.nn.functional.normalize(start["attitude"], dim=-1)
         state = flight.begin(start)
@@ -122,7 +122,7 @@ def flown(flight: Any, commands: dict[str, Any], start: dict[str, Any] | None) -
 def test_flights_equal_rollouts(level: str) -> None:
     """With commands known beforehand, states and gradients are those of rollout()."""
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight, rollout
+    from propwash.torch import TensorFlight, rollout
 
     fleet = make_fleet(with_delay("flightgoggles", 0.0013))
     kind, parts = level_of(fleet, level)
@@ -134,7 +134,7 @@ def test_flights_equal_rollouts(level: str) -> None:
     expected = torch.autograd.grad(
         sum((weights[k] * getattr(states, k)).sum() for k in STATE), inputs
     )
-    steps = flown(Flight(fleet, kind=kind, substeps=SUBSTEPS), commands, start)[1:]
+    steps = flown(TensorFlight(fleet, kind=kind, substeps=SUBSTEPS), commands, start)[1:]
     for name in STATE:
         together = torch.stack([getattr(each, name) for each in steps])
         np.testing.assert_array_equal(together.detach(), getattr(states, name).detach())
@@ -148,12 +148,12 @@ def test_flights_equal_rollouts(level: str) -> None:
 
 def test_begin_cuts_the_gradients_of_a_flight() -> None:
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
     fleet = make_fleet()
     kind, parts = level_of(fleet, "rates")
     commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
-    flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
+    flight = TensorFlight(fleet, kind=kind, substeps=SUBSTEPS)
     flown(flight, {k: v[:3] for k, v in commands.items()}, {})
     steps = flown(flight, {k: v[3:] for k, v in commands.items()}, None)
     assert fleet.time[0] == pytest.approx(STEPS * SUBSTEPS * fleet.dt)
@@ -164,7 +164,7 @@ def test_begin_cuts_the_gradients_of_a_flight() -> None:
 def test_a_flight_follows_changes_of_its_fleet() -> None:
     """Parameters, wind and forces that change between windows change the derivatives."""
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
     def slopes(flight: Any, parts: dict[str, Any]) -> Any:
         commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
@@ -173,7 +173,7 @@ def test_a_flight_follows_changes_of_its_fleet() -> None:
 
     fleet = make_fleet()
     kind, parts = level_of(fleet, "rates")
-    flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
+    flight = TensorFlight(fleet, kind=kind, substeps=SUBSTEPS)
     before = slopes(flight, parts)
     assert torch.equal(slopes(flight, parts), before)
     changes: list[Callable[[], None]] = [
@@ -186,17 +186,17 @@ def test_a_flight_follows_changes_of_its_fleet() -> None:
         change()
         after = slopes(flight, parts)
         assert not torch.equal(after, before)
-        assert torch.equal(after, slopes(Flight(fleet, kind=kind, substeps=SUBSTEPS), parts))
+        assert torch.equal(after, slopes(TensorFlight(fleet, kind=kind, substeps=SUBSTEPS), parts))
         before = after
 
 
 def test_replaced_tensors_change_the_gradients_of_a_flight() -> None:
     """A state of the same values passes; gradients of detached parts are zero."""
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
     fleet = make_fleet()
-    flight = Flight(fleet, kind=pw.RateThrust, substeps=SUBSTEPS)
+    flight = TensorFlight(fleet, kind=pw.RateThrust, substeps=SUBSTEPS)
     thrust = torch.full((COUNT,), 9.0, dtype=torch.float64, requires_grad=True)
     rates = torch.zeros(COUNT, 3, dtype=torch.float64)
     first = flight.step(flight.begin({}), {"rates": rates, "thrust": thrust})
@@ -212,10 +212,10 @@ def test_replaced_tensors_change_the_gradients_of_a_flight() -> None:
 
 def test_a_flight_refuses_a_fleet_that_something_else_has_stepped() -> None:
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
     fleet = make_fleet()
-    flight, other = Flight(fleet), Flight(fleet)
+    flight, other = TensorFlight(fleet), TensorFlight(fleet)
     speeds = {"speeds": torch.full((COUNT, 4), 800.0, dtype=torch.float64)}
     state = flight.step(flight.begin({}), speeds)
     other.step(other.begin(), speeds)
@@ -231,14 +231,14 @@ def test_a_flight_refuses_a_fleet_that_something_else_has_stepped() -> None:
 
 def test_invalid_steps_of_a_flight_change_nothing() -> None:
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
-    noisy = Flight(pw.Fleet("flightgoggles", 1))
+    noisy = TensorFlight(pw.Fleet("flightgoggles", 1))
     with pytest.raises(ValueError, match="noise=False"):
         noisy.step(noisy.begin(), {"speeds": torch.ones(1, 4)})
     fleet = make_fleet()
     yaw = torch.zeros(COUNT, dtype=torch.float64)
-    flight = Flight(fleet, kind=pw.VelocityCommand)
+    flight = TensorFlight(fleet, kind=pw.VelocityCommand)
     state = flight.step(flight.begin({}), {"velocity": torch.zeros(COUNT, 3), "yaw": yaw})
     before = fleet.snapshot()
     for commands, message in [
@@ -255,16 +255,16 @@ def test_invalid_steps_of_a_flight_change_nothing() -> None:
     with pytest.raises(ValueError, match="start: expected some of"):
         flight.begin({"pose": yaw})
     with pytest.raises(TypeError, match="parameters: expected tensors by name"):
-        Flight(fleet, parameters=[1.0])  # type: ignore[arg-type]
+        TensorFlight(fleet, parameters=[1.0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("change", ["gains", "observer"])
 def test_outer_loops_may_change_between_two_flights(change: str) -> None:
     """Gradients of the second flight are those of a new object, with the new outer loops."""
     torch = pytest.importorskip("torch")
-    from propwash.torch import Flight
+    from propwash.torch import TensorFlight
 
-    def gradient(flight: Flight) -> Any:
+    def gradient(flight: TensorFlight) -> Any:
         start = {k: torch.tensor(v) for k, v in start_of(flight.fleet).items()}
         start["velocity"].requires_grad_()
         state = flight.begin(start)
@@ -274,9 +274,9 @@ def test_outer_loops_may_change_between_two_flights(change: str) -> None:
 
     fleet, new = make_fleet(), make_fleet()
     kind, parts = level_of(fleet, "geometric")
-    flight = Flight(fleet, kind=kind, substeps=SUBSTEPS)
+    flight = TensorFlight(fleet, kind=kind, substeps=SUBSTEPS)
     before = gradient(flight)
-    gradient(Flight(new, kind=kind, substeps=SUBSTEPS))
+    gradient(TensorFlight(new, kind=kind, substeps=SUBSTEPS))
     for each in (fleet, new):
         if change == "observer":
             observed(each)
@@ -285,4 +285,4 @@ def test_outer_loops_may_change_between_two_flights(change: str) -> None:
             each.outer_loops = replace(each.outer_loops, tracking_position=gain)
     after = gradient(flight)
     assert not torch.equal(after, before)
-    torch.testing.assert_close(after, gradient(Flight(new, kind=kind, substeps=SUBSTEPS)))
+    torch.testing.assert_close(after, gradient(TensorFlight(new, kind=kind, substeps=SUBSTEPS)))

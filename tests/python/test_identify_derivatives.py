@@ -15,7 +15,7 @@ from propwash.identify._bias import fit_bias
 from propwash.identify._open_loop import Flyer, Windows, commands, fly
 from propwash.identify._parameters import FLOW, balance_signs, catalogue
 from propwash.identify._problem import (
-    Problem,
+    FitProblem,
     Scatter,
     battery_of,
     free_names,
@@ -36,7 +36,7 @@ def log() -> identify.FlightLog:
 
 
 @pytest.fixture(scope="module")
-def problem(log: identify.FlightLog) -> Problem:
+def problem(log: identify.FlightLog) -> FitProblem:
     """Two logs, one without voltage, and a vehicle with nonzero drag, close to the ground."""
     guess = pw.vehicles.load("crazyflie").replace(
         rotor_drag={"linear": (0.4, 0.4, 0.2)},
@@ -48,15 +48,15 @@ def problem(log: identify.FlightLog) -> Problem:
     bias = fit_bias([(grid.flight, grid.rows) for grid in grids], guess)
     models = [log_model(grid, guess, NOISE, bias, battery_of(guess)) for grid in grids]
     names = [*free_names(logs, guess), *FLOW]
-    return Problem(models, guess, names, Scatter(), 1, bias)
+    return FitProblem(models, guess, names, Scatter(), 1, bias)
 
 
 @pytest.fixture(scope="module")
-def somewhere(problem: Problem) -> Array:
+def somewhere(problem: FitProblem) -> Array:
     return np.asarray(0.1 * np.random.default_rng(3).standard_normal(problem.size))
 
 
-def _name(problem: Problem, unknown: int) -> str:
+def _name(problem: FitProblem, unknown: int) -> str:
     if unknown < len(problem.free):
         return problem.free[unknown].name
     names_of_logs = [name for names in problem.nuisances for name in names]
@@ -64,7 +64,9 @@ def _name(problem: Problem, unknown: int) -> str:
 
 
 @pytest.mark.slow
-def test_derivatives_are_central_differences_of_values(problem: Problem, somewhere: Array) -> None:
+def test_derivatives_are_central_differences_of_values(
+    problem: FitProblem, somewhere: Array
+) -> None:
     """For all parameters, including those of the battery and the balances of the rotors."""
     at = problem.evaluate(somewhere)
     assert {_name(problem, k) for k in range(problem.size)} >= set(catalogue(problem.guess))

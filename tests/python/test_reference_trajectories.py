@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_knots, sample_times
 from propwash import trajectories as tj
 from propwash.trajectories._reference import composed
-from propwash.trajectories._splines import ACCELERATION, SNAP, Kind, Problem, _unit, derivatives
+from propwash.trajectories._splines import (
+    ACCELERATION,
+    SNAP,
+    Kind,
+    SplineProblem,
+    _unit,
+    derivatives,
+)
 
 Array = NDArray[np.float64]
 
@@ -130,13 +137,13 @@ def test_derivatives_of_a_composed_function() -> None:
 # optima
 
 
-def problem(kind: Kind, rows: int, closed: bool, width: int = 3) -> tuple[Problem, Array]:
+def problem(kind: Kind, rows: int, closed: bool, width: int = 3) -> tuple[SplineProblem, Array]:
     rng = np.random.default_rng(11)
     known = np.full((rows, kind.ends, width), np.nan)
     known[:, 0] = rng.normal(size=(rows, width))
     if not closed:
         known[[0, -1], 1:] = 0.0
-    system = Problem(kind, known, closed)
+    system = SplineProblem(kind, known, closed)
     return system, rng.uniform(0.5, 2.0, system.segments)
 
 
@@ -176,7 +183,7 @@ def test_without_further_constraints_the_path_is_the_septic_spline() -> None:
     known[:, 0] = rng.normal(size=(6, 3))
     known[[0, -1], 1:4] = 0.0
     knots = np.cumsum([0.0, *rng.uniform(0.5, 1.5, 5)])
-    ours = Problem(SNAP, known, False).spline(np.diff(knots))
+    ours = SplineProblem(SNAP, known, False).spline(np.diff(knots))
     rest = [(order, np.zeros(3)) for order in (1, 2, 3)]
     theirs = interpolate.make_interp_spline(knots, known[:, 0], k=7, bc_type=(rest, rest))
     time = np.linspace(0.0, knots[-1], 200)
@@ -206,7 +213,7 @@ def test_unequal_distances_lose_no_accuracy() -> None:
         assert np.abs(getattr(away, field) - expected).max() < 1e-5 * np.abs(expected).max()
 
 
-def dense(system: Problem, lengths: Array) -> float:
+def dense(system: SplineProblem, lengths: Array) -> float:
     """The minimum cost, from one dense least-squares solution of all equations."""
     kind, free = system.kind, ~np.isfinite(system.constraints).all(axis=2).reshape(-1)
     root = _unit(kind)[1] * lengths[:, None, None] ** (0.5 - kind.minimised)
@@ -226,7 +233,7 @@ def dense(system: Problem, lengths: Array) -> float:
 def test_the_banded_solution_equals_a_dense_one(kind: Kind, closed: bool) -> None:
     system, lengths = problem(kind, 7, closed)
     system.constraints[3, 1] = 0.5
-    system = Problem(kind, system.constraints, closed)
+    system = SplineProblem(kind, system.constraints, closed)
     lengths[2] *= 0.01
     assert system.solve(lengths)[1] == pytest.approx(dense(system, lengths), rel=1e-9)
 

@@ -9,8 +9,8 @@ import pytest
 from helpers import Array, axis_angle, rotation_matrices
 from propwash import Camera
 from propwash.render import Client, Offscreen, RenderCamera, RenderObject
-from propwash.render._blur import MAX_SAMPLES, Sweep, sample_count, sweep_between, sweep_of
-from propwash.render._reference import Reference, Request, View
+from propwash.render._blur import MAX_SAMPLES, CameraSweep, sample_count, sweep_between, sweep_of
+from propwash.render._reference import ImageView, Request, SceneRenderer
 from propwash.render.images import depth_in_metres
 from propwash.world import Box, Plane, Scene
 
@@ -172,7 +172,9 @@ def test_the_number_of_images_of_an_exposure_follows_the_motion() -> None:
     depth = scene.render(["depth"]).images["depth"]
     pose = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
     for shift in (0.0, 0.001, 0.1, 0.4, 100.0):
-        counts.append(sample_count(depth, camera, pose, Sweep((0.0, shift, 0.0), (0.0, 0.0, 0.0))))
+        counts.append(
+            sample_count(depth, camera, pose, CameraSweep((0.0, shift, 0.0), (0.0, 0.0, 0.0)))
+        )
     pixels = camera.focal_length / 4.0
     assert counts[:2] == [1, 1]
     for count, shift in zip(counts[2:4], (0.1, 0.4), strict=True):
@@ -183,9 +185,9 @@ def test_the_number_of_images_of_an_exposure_follows_the_motion() -> None:
 def test_messages_blur_by_a_fraction_of_the_motion_since_the_last_pose() -> None:
     """As the server requests it: half of the motion between two poses, 0.5 s apart."""
     scene = edge_scene()
-    reference = Reference(scene.scene, scene.look, 0, 4)
+    reference = SceneRenderer(scene.scene, scene.look, 0, 4)
     views = [
-        View("c", "grey", ((0.0, y, 0.0), (1.0, 0.0, 0.0, 0.0)), motion_blur=0.5)
+        ImageView("c", "grey", ((0.0, y, 0.0), (1.0, 0.0, 0.0, 0.0)), motion_blur=0.5)
         for y in (-0.4, 0.0)
     ]
     images = [reference.take(Request(*SIZE, 70.0, [view])).images["c"] for view in views]

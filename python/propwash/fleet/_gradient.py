@@ -76,7 +76,7 @@ class Requested:
         }
 
 
-class Flight:
+class RecordedFlight:
     """A flight recorded for differentiation."""
 
     def __init__(
@@ -256,7 +256,7 @@ class FleetGradients(FleetFields, FleetSensors):
             raise
 
     def _closed_loop(self, parameters: Iterable[str], substeps: int) -> ClosedLoop:
-        """For propwash.torch.Flight."""
+        """For propwash.torch.TensorFlight."""
         return ClosedLoop(self, parameters, substeps)
 
     def vjp(
@@ -284,7 +284,7 @@ class FleetGradients(FleetFields, FleetSensors):
         >>> gradient = pullback(position=states.position - target)
         >>> speeds -= 0.1 * gradient.commands["speeds"]
         """
-        flight = Flight(self, commands, parameters, steps, substeps)
+        flight = RecordedFlight(self, commands, parameters, steps, substeps)
 
         def pullback(
             *unnamed: Any, window: int | None = None, **cotangents: ArrayLike
@@ -323,5 +323,5 @@ class FleetGradients(FleetFields, FleetSensors):
                 raise TypeError(f"{name}: expected arrays by name, got {values!r:.100}")
         named = parameters or {}
         with self._unchanged_on_error():
-            flight = Flight(self, commands, tuple(named), steps, substeps)
+            flight = RecordedFlight(self, commands, tuple(named), steps, substeps)
             return flight.states, flight.push(tangents or {}, start or {}, named)

@@ -14,7 +14,7 @@ from propwash.gym._engine import Engine
 from propwash.gym._hover import Hover
 from propwash.gym._race import Race
 from propwash.gym._track import Track
-from propwash.torch import Flight, FlightState
+from propwash.torch import FlightState, TensorFlight
 
 
 class Window(NamedTuple):
@@ -50,7 +50,7 @@ class DifferentiableTask:
                 raise ValueError(f"{name}: expected {required!r} for gradients, got {value!r}")
         self.task: Any = engine.task
         self.engine, self.state = engine, engine.state
-        self.flight = Flight(engine.fleet, kind=_core.RateThrust, substeps=chosen.substeps)
+        self.flight = TensorFlight(engine.fleet, kind=_core.RateThrust, substeps=chosen.substeps)
         weight, reserve = thrust_range(engine.fleet)
         self._scale = torch.tensor([*chosen.max_rates, weight]), torch.tensor(reserve)
         self._origin = torch.zeros(1, 3).expand(engine.size, 3)

@@ -21,8 +21,8 @@ from propwash.identify._log_battery import Battery
 from propwash.identify._parameters import FreeParameter, catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import (
+    FitProblem,
     Grid,
-    Problem,
     Scatter,
     battery_of,
     free_names,
@@ -133,13 +133,13 @@ def _problem(
     noise: Noise | None,
     scatter: Scatter | None,
     threads: int,
-) -> Problem:
+) -> FitProblem:
     if not isinstance(noise, Noise | None):
         raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
     if not isinstance(scatter, Scatter | None):
         raise TypeError(f"scatter: expected identify.Scatter, got {scatter!r:.50}")
     models = [log_model(grid, guess, noise or Noise(), bias, battery) for grid in grids]
-    return Problem(models, guess, names, scatter or Scatter(), threads, bias)
+    return FitProblem(models, guess, names, scatter or Scatter(), threads, bias)
 
 
 def checked(logs: Flight | Sequence[Flight]) -> list[Flight]:
@@ -204,7 +204,7 @@ def _names(
     return names
 
 
-def _bounds(problem: Problem) -> tuple[Array, Array]:
+def _bounds(problem: FitProblem) -> tuple[Array, Array]:
     low, high = np.full(problem.size, -_MAX_DEVIATION), np.full(problem.size, _MAX_DEVIATION)
     for k, parameter in enumerate(problem.free):
         if parameter.name.startswith("balance"):
@@ -229,13 +229,13 @@ class _Solved:
     at_bound: NDArray[np.bool_]
     """For each unknown."""
     pieces: list[tuple[Array, Array]]
-    """`Problem.evaluate` at x."""
+    """`FitProblem.evaluate` at x."""
 
 
 class _Evaluations:
     """Residuals and Jacobian for scipy, from one simulation for each point."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FitProblem) -> None:
         self._problem = problem
         self._x = np.zeros(problem.size)
         try:
@@ -263,7 +263,7 @@ class _Evaluations:
         return np.concatenate([*slopes, np.eye(len(x))])
 
 
-def _solve(problem: Problem) -> _Solved:
+def _solve(problem: FitProblem) -> _Solved:
     from scipy.optimize import least_squares
 
     evaluations = _Evaluations(problem)
@@ -289,7 +289,7 @@ def _solve(problem: Problem) -> _Solved:
     )
 
 
-def _variances(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array:
+def _variances(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> Array:
     """Returns variances of the unknowns: the maximum of two estimates.
 
     The first assumes white residuals as large as the noise. The second is a sandwich estimate with
@@ -306,7 +306,7 @@ def _variances(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array
     return np.asarray(np.maximum(np.diag(sandwich), np.diag(inverse)))
 
 
-def _by_block(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+def _by_block(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Returns gradients (B, unknowns) and Hessians of the cost, without prior, for each block."""
     scores, curvatures = [], []
     following = iter(pieces)
@@ -327,7 +327,7 @@ def _by_block(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> tuple[
     return np.concatenate(scores), np.concatenate(curvatures)
 
 
-def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
+def _whiteness(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
     kinds: dict[str, list[tuple[Array, int, float]]] = {}
     windows = [piece for log in problem.logs for piece in log.pieces]
     for piece, (residuals, _) in zip(windows, pieces, strict=True):
@@ -349,7 +349,7 @@ def _estimate(
     )
 
 
-def _result(problem: Problem, solved: _Solved) -> Identified:
+def _result(problem: FitProblem, solved: _Solved) -> Identified:
     x = solved.x
     deviation = np.sqrt(_variances(problem, solved.pieces))
     identified = problem.vehicle(x)

@@ -178,7 +178,7 @@ def _possible_balances(vehicle: VehicleParameters) -> list[str]:
     ]
 
 
-class Problem:
+class FitProblem:
     """Residuals of all logs, and their derivatives with respect to all unknowns."""
 
     def __init__(

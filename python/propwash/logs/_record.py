@@ -186,7 +186,7 @@ def duty_of(
     return np.stack([np.interp(acts, time, column) for column in duty.T], axis=-1)
 
 
-class State(Protocol):
+class MotionState(Protocol):
     """The motion of a vehicle, such as MulticopterState."""
 
     @property
@@ -210,7 +210,7 @@ class State(Protocol):
         """(N,) rad/s."""
 
 
-class Reading(Protocol):
+class InertialReading(Protocol):
     """A measurement of the inertial sensor, such as ImuReading."""
 
     @property
@@ -260,8 +260,8 @@ class FlightRecorder:
     def row(
         self,
         time: float,
-        state: State,
-        reading: Reading,
+        state: MotionState,
+        reading: InertialReading,
         *,
         voltage: float = 0.0,
         sticks: tuple[float, float, float, float] | None = None,

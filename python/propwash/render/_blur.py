@@ -20,7 +20,7 @@ MAX_SAMPLES = 32
 """The maximum number of images of an exposure."""
 
 
-class Sweep(NamedTuple):
+class CameraSweep(NamedTuple):
     """The motion of a camera during the exposure, which is centred on its pose."""
 
     shift: Position
@@ -34,12 +34,12 @@ class Sweep(NamedTuple):
         return (x, y, z), product(_exponential(self.turn, fraction), pose[1])
 
 
-STILL = Sweep((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+STILL = CameraSweep((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
 def sweep_of(
     vehicle: Pose, camera: Pose, velocity: list[float], body_rates: list[float], exposure: float
-) -> Sweep:
+) -> CameraSweep:
     """The motion of a camera of a vehicle.
 
     velocity: m/s, world frame. body_rates: rad/s, body frame. exposure: s. camera: its pose in the
@@ -48,10 +48,10 @@ def sweep_of(
     rates_W = rotation(vehicle[1]) @ np.array(body_rates)
     arm_W = np.array(camera[0]) - np.array(vehicle[0])
     shift = (np.array(velocity) + np.cross(rates_W, arm_W)) * exposure
-    return Sweep(tuple(shift.tolist()), tuple((rates_W * exposure).tolist()))
+    return CameraSweep(tuple(shift.tolist()), tuple((rates_W * exposure).tolist()))
 
 
-def sweep_between(before: Pose, now: Pose, fraction: float) -> Sweep:
+def sweep_between(before: Pose, now: Pose, fraction: float) -> CameraSweep:
     """A fraction of the motion from one pose to the next."""
     w0, x0, y0, z0 = before[1]
     w, *vector = product(now[1], (w0, -x0, -y0, -z0))
@@ -60,10 +60,10 @@ def sweep_between(before: Pose, now: Pose, fraction: float) -> Sweep:
     scale = fraction * sign * (angle / sine if sine > 0.0 else 2.0)
     x, y, z = (scale * part for part in vector)
     dx, dy, dz = (fraction * (b - a) for a, b in zip(before[0], now[0], strict=True))
-    return Sweep((dx, dy, dz), (x, y, z))
+    return CameraSweep((dx, dy, dz), (x, y, z))
 
 
-def sample_count(depth: Image, camera: Camera, pose: Pose, sweep: Sweep) -> int:
+def sample_count(depth: Image, camera: Camera, pose: Pose, sweep: CameraSweep) -> int:
     """The number of images: about one for each pixel by which a point of the image moves.
 
     depth: a small depth image of the camera at the pose.

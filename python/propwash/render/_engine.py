@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from propwash import _core
 from propwash.render._pose import Pose
-from propwash.render._side import Part, Side
+from propwash.render._side import RendererAnswer, Side
 from propwash.render.cameras import RenderObject
 from propwash.render.frame import Frame, Image
 from propwash.render.statistics import LatencyRecorder, Statistics
@@ -39,13 +39,13 @@ class FrameAssembly:
         self._renderers = renderers
         self._senses = senses
         self._submitted: deque[tuple[int, frozenset[str]]] = deque()
-        self._parts: dict[int, dict[int, Part]] = {}
+        self._parts: dict[int, dict[int, RendererAnswer]] = {}
 
     def submitted(self, time_ns: int, rendered: frozenset[str]) -> None:
         """Adds a submitted pose and the cameras that it renders; time stamps increase."""
         self._submitted.append((time_ns, rendered))
 
-    def add(self, renderer: int, part: Part) -> Frame | None:
+    def add(self, renderer: int, part: RendererAnswer) -> Frame | None:
         """Adds the answer of a renderer; returns the frame if it is complete."""
         parts = self._parts.setdefault(part.time_ns, {})
         parts[renderer] = part
@@ -80,7 +80,7 @@ class FrameAssembly:
         self._parts.clear()
 
 
-class Engine:
+class RenderEngine:
     """Communicates with renderers and joins their answers into frames. Thread-safe.
 
     It works in calls of `wait_for` or, once started, in a background thread.
@@ -269,7 +269,7 @@ class Engine:
         for side in self.sides:  # after answers, more poses may be sent
             side.serve(now)
 
-    def _gather(self, number: int, part: Part) -> None:
+    def _gather(self, number: int, part: RendererAnswer) -> None:
         frame = self._assembly.add(number, part)
         if frame is None:
             return

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from propwash.render._engine import LOCAL, Engine
+from propwash.render._engine import LOCAL, RenderEngine
 from propwash.render._transport import RendererError
 
 
@@ -74,7 +74,7 @@ class RendererProcess:
 class Children:
     """The renderers that a client starts for its pairs of ports."""
 
-    def __init__(self, scene: str, engine: Engine) -> None:
+    def __init__(self, scene: str, engine: RenderEngine) -> None:
         self.processes: list[RendererProcess] = []
         self._scene, self._engine = scene, engine
 

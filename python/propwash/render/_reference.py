@@ -18,7 +18,7 @@ from propwash import _core
 from propwash._checks import choice, whole_number
 from propwash._rotation import rotation
 from propwash.render import bodies as prefabs
-from propwash.render._blur import STILL, Sweep, mean_images, sample_count, sweep_between
+from propwash.render._blur import STILL, CameraSweep, mean_images, sample_count, sweep_between
 from propwash.render._pose import Pose, is_number
 from propwash.render._surfaces import put_textures
 from propwash.render.cameras import Kind
@@ -50,7 +50,7 @@ PINHOLE: Lens = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
-class View:
+class ImageView:
     """One image of a request."""
 
     name: str
@@ -59,7 +59,7 @@ class View:
     collision: bool = False
     rendered: bool = True
     """Whether to render the image; the pose is used in either case."""
-    sweep: Sweep = STILL
+    sweep: CameraSweep = STILL
     """The motion during the exposure."""
     motion_blur: float = 0.0
     """0 to 1, instead of `sweep`: the exposure as a fraction of the motion since the last image."""
@@ -84,7 +84,7 @@ class Request:
     width: int
     height: int
     vertical_fov_deg: float
-    views: Sequence[View]
+    views: Sequence[ImageView]
     bodies: Sequence[Body] = ()
 
 
@@ -113,7 +113,7 @@ class _Group:
 
     pose: Pose
     previous: _Previous
-    sweep: Sweep
+    sweep: CameraSweep
     lens: Lens
     kinds: dict[Kind, list[str]] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ def checked_fov(vertical_fov_deg: object) -> float:
     return float(vertical_fov_deg)
 
 
-class Reference:
+class SceneRenderer:
     """Renders a scene with a light; stores previous poses for optical flow."""
 
     def __init__(
@@ -280,14 +280,14 @@ class Reference:
             for i in chosen[seen].tolist()
         ]
 
-    def _range(self, views: Sequence[View]) -> float:
+    def _range(self, views: Sequence[ImageView]) -> float:
         if not views:
             return RANGE_NOTHING
         down = -rotation(views[0].pose[1])[:, 2]
         distance = self._painter.range(_mean(views), down, RANGE_LIMIT)
         return distance if distance <= RANGE_LIMIT else RANGE_NOTHING
 
-    def _collision(self, views: Sequence[View]) -> bool:
+    def _collision(self, views: Sequence[ImageView]) -> bool:
         return any(
             self._painter.touches(view.pose[0] if number else _mean(views), COLLISION_RADIUS)
             for number, view in enumerate(views)
@@ -345,7 +345,7 @@ def _focal(request: Request) -> float:
     return height / 2.0 / math.tan(math.radians(checked_fov(angle)) / 2.0)
 
 
-def _mean(views: Sequence[View]) -> Floats:
+def _mean(views: Sequence[ImageView]) -> Floats:
     return np.asarray(np.mean([view.pose[0] for view in views], axis=0))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from propwash import _core
 from propwash.render._pose import Pose
-from propwash.render._transport import Link
+from propwash.render._transport import SocketPair
 from propwash.render.cameras import CHANNELS, KINDS, RenderCamera, RenderObject
 from propwash.render.frame import Image, Landmarks
 
@@ -26,7 +26,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Part:
+class RendererAnswer:
     """The answer of one renderer to a pose."""
 
     time_ns: int
@@ -46,7 +46,7 @@ class Side:
 
     def __init__(
         self,
-        link: Link,
+        link: SocketPair,
         setting: Setting,
         cameras: Sequence[RenderCamera],
         in_flight: int,
@@ -122,7 +122,7 @@ class Side:
             self.session.renderer_connected(now)
         self._send(self.session.poll(now))
 
-    def receive(self) -> tuple[bool, Part | None]:
+    def receive(self) -> tuple[bool, RendererAnswer | None]:
         """Receives one message; returns whether there was one, and the part if it is new.
 
         Raises ProtocolError for a malformed message.
@@ -139,10 +139,10 @@ class Side:
         for message in messages:
             self.link.send((b"Pose", message))
 
-    def _part(self, answer: _core.RenderAnswer) -> Part:
+    def _part(self, answer: _core.RenderAnswer) -> RendererAnswer:
         images = {name: self._fitting(name, image) for name, image in answer.images.items()}
         pixels, positions = answer.landmark_pixel, answer.landmark_position
-        return Part(
+        return RendererAnswer(
             answer.ntime,
             images,
             Landmarks(tuple(answer.landmark_ids), pixels[:, 0], pixels[:, 1], positions[:, 2]),

@@ -75,7 +75,7 @@ def checked_address(name: str, address: object, expected: str) -> str:
         raise ValueError(f"{name}: expected {expected}, got {address!r:.100}") from None
 
 
-class Link:
+class SocketPair:
     """The pair of sockets of one renderer.
 
     The pose socket is an XPUB: a PUB that also receives subscriptions.

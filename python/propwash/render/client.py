@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash._checks import choice
 from propwash.render import _pose
-from propwash.render._engine import Engine, described_silence
+from propwash.render._engine import RenderEngine, described_silence
 from propwash.render._launch import Children
 from propwash.render._pose import Pose
 from propwash.render._side import Setting, Side
@@ -20,8 +20,8 @@ from propwash.render._transport import (
     IMAGE_PORT,
     LOOPBACK,
     POSE_PORT,
-    Link,
     RenderTimeoutError,
+    SocketPair,
     checked_address,
     checked_ports,
     require_zeromq,
@@ -128,15 +128,15 @@ class Client:
         setting = Setting(scene, width, height, vertical_fov_deg, depth_scale)
         groups = distribute(mounted, len(pairs))
         self._context = require_zeromq().Context()
-        links: list[Link] = []
+        links: list[SocketPair] = []
         try:
             for pair in pairs:
-                links.append(Link(self._context, address, pair, HIGH_WATER_MARK))
+                links.append(SocketPair(self._context, address, pair, HIGH_WATER_MARK))
             sides = [
                 Side(link, setting, group, in_flight, resend_after)
                 for link, group in zip(links, groups, strict=True)
             ]
-            self._engine = Engine(sides, senses, on_fault == "raise")
+            self._engine = RenderEngine(sides, senses, on_fault == "raise")
             self._children = Children(scene, self._engine)
         except BaseException:
             for link in links:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from propwash._checks import number, whole_number
 from propwash.render import _pose
 from propwash.render._blur import STILL, sweep_of
-from propwash.render._reference import Body, Reference, Request, View, checked_fov
+from propwash.render._reference import Body, ImageView, Request, SceneRenderer, checked_fov
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.render.moving import moving_objects
@@ -63,7 +63,7 @@ class Offscreen:
         self.width = whole_number("width", width, 1, 16384)
         self.height = whole_number("height", height, 1, 16384)
         self.vertical_fov_deg = checked_fov(vertical_fov_deg)
-        self._reference = Reference(self.scene, look, seed or 0, antialias, threads)
+        self._reference = SceneRenderer(self.scene, look, seed or 0, antialias, threads)
 
     @property
     def look(self) -> str:
@@ -142,10 +142,10 @@ class Offscreen:
         self._reference.forget()
 
 
-def _view(camera: RenderCamera, vehicle: _pose.Pose, motion: tuple[Numbers, Numbers]) -> View:
+def _view(camera: RenderCamera, vehicle: _pose.Pose, motion: tuple[Numbers, Numbers]) -> ImageView:
     pose = _pose.compose(vehicle, (camera.position, camera.attitude))
     sweep = sweep_of(vehicle, pose, *motion, camera.motion_blur) if camera.motion_blur else STILL
-    return View(
+    return ImageView(
         camera.name, camera.kind, pose, camera.collision, sweep=sweep, lens=camera.distortion
     )
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from propwash import _core
 from propwash.render._pose import Pose
-from propwash.render._reference import Body, Reference, Request, Shot, View
+from propwash.render._reference import Body, ImageView, Request, SceneRenderer, Shot
 from propwash.render._transport import (
     HIGH_WATER_MARK,
     IMAGE_PORT,
@@ -267,7 +267,7 @@ class Server:
         )
         return [header, *(_wire_bytes(shot.images[name], pixel) for _, name, (_, pixel) in shown)]
 
-    def _staged(self, name: str) -> Reference:
+    def _staged(self, name: str) -> SceneRenderer:
         """The renderer of the scene with this name in a pose."""
         if self._fixed is not None:
             stage = STAGES.get(name, Stage(""))
@@ -278,7 +278,7 @@ class Server:
             stage = self._stage(name)
             scene = stage.load(self._seed)
         look = self._look if self._look != "auto" else stage.look
-        reference = Reference(scene, look, **self._options)
+        reference = SceneRenderer(scene, look, **self._options)
         self._scene_name = name
         return reference
 
@@ -311,7 +311,7 @@ def _request(pose: Any) -> Request:
         pose.height,
         pose.vertical_fov_deg,
         [
-            View(
+            ImageView(
                 camera.id,
                 _KIND_OF.get(camera.type, camera.type),
                 _pose_of(camera),

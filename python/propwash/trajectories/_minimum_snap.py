@@ -13,7 +13,7 @@ from propwash import _checks
 from propwash._checks import ParameterError, require_scipy
 from propwash.trajectories._limits import Demand, Limits, demand
 from propwash.trajectories._reference import ORDERS, Path, Yaw, heading, yaw_of
-from propwash.trajectories._splines import ACCELERATION, SNAP, Problem, derivatives
+from propwash.trajectories._splines import ACCELERATION, SNAP, SplineProblem, derivatives
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -127,7 +127,7 @@ def minimum_snap(
     known = _known(points, closed, velocities or {}, np.inf if limits is None else limits.speed)
     if start is not None:
         known[0, 1:] = _checked_start(start, closed)
-    problem = Problem(SNAP, known, closed)
+    problem = SplineProblem(SNAP, known, closed)
     checked_yaw = _checked_yaw(yaw, len(points))
     lengths = _lengths(problem, points, times, duration)
     total = float(np.sum(lengths))
@@ -155,7 +155,7 @@ def minimum_snap(
 
 
 def _lengths(
-    problem: Problem, points: Array, times: ArrayLike | None, duration: float | None
+    problem: SplineProblem, points: Array, times: ArrayLike | None, duration: float | None
 ) -> Array:
     """Durations of the segments [s]: `times`, or optimal ones, by default for a mean of 1 m/s."""
     if times is not None and duration is not None:
@@ -224,7 +224,7 @@ def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:
     return _checks.shaped("yaw", yaw, (count,))
 
 
-def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
+def _path(problem: SplineProblem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
     ends, cost, _ = problem.solve(lengths)
     spline = problem.spline(lengths, ends)
     points = problem.constraints[:, 0]
@@ -267,13 +267,13 @@ def _yaw_spline(knots: Array, values: Array, closed: bool) -> PPoly:
     known[:, 0, 0] = periodic[:-1] if closed else periodic
     if not closed:
         known[[0, -1], 1:] = 0.0
-    spline = Problem(ACCELERATION, known, closed).spline(np.diff(knots))
+    spline = SplineProblem(ACCELERATION, known, closed).spline(np.diff(knots))
     spline.c[-1, :, 0] += mean_rate * knots[:-1]
     spline.c[-2, :, 0] += mean_rate
     return spline
 
 
-def _allocated(problem: Problem, lengths: Array) -> Array:
+def _allocated(problem: SplineProblem, lengths: Array) -> Array:
     """The lengths of minimum cost for the same sum, by descent with the exact gradient."""
     if len(lengths) < 2:
         return lengths

@@ -53,7 +53,7 @@ class _YawSpline(Path):
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class LandmarkViews:
     """What a camera can see at the keyframes of a path, as a function of yaw: (P1) to (P3)."""
 
     time: Array
@@ -171,7 +171,7 @@ def _views(
     max_range: float,
     interval: float,
     half_distance: float = np.inf,
-) -> Views:
+) -> LandmarkViews:
     """Checks the arguments of perception_aware_yaw() and evaluates the path at its keyframes."""
     if not isinstance(path, Path):
         raise ParameterError(f"path: expected a Path, got {path!r:.100}")
@@ -206,7 +206,9 @@ def _views(
     offsets, distance, clear = (each[:, clear.any(axis=0)] for each in (offsets, distance, clear))
     weight = clear / np.hypot(1.0, distance / half)
     weight *= np.sqrt(np.count_nonzero(clear) / max(np.sum(weight**2), 1e-300))
-    return Views(reference.time, axes[..., 2], offsets, weight, _borders(camera), camera.position)
+    return LandmarkViews(
+        reference.time, axes[..., 2], offsets, weight, _borders(camera), camera.position
+    )
 
 
 def _borders(camera: Camera) -> Array:
@@ -236,7 +238,7 @@ def _spline(control_points: Array, time: Array) -> BSpline:
     return BSpline(knots, control_points, 3)
 
 
-def _cost(path: Path, views: Views, smoothness: float) -> float:
+def _cost(path: Path, views: LandmarkViews, smoothness: float) -> float:
     """The cost (P5) of the yaw of a path."""
     seen = views.visibility(slice(None), path.sample(views.time).yaw)
     acceleration = path.sample(_dense(views.time)).yaw_acceleration

@@ -62,7 +62,7 @@ def derivatives(spline: PPoly, time: Array, orders: int) -> Array:
     return np.stack([spline(time, order) for order in range(orders)])
 
 
-class Problem:
+class SplineProblem:
     """A minimisation problem: values and derivatives prescribed at points.
 
     constraints: (m, ends, w), the value and derivatives at each point. Values are finite; free

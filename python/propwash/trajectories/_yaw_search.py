@@ -29,7 +29,7 @@ _DIFFERENCE = 1e-4
 """Step of the numerical derivative by yaw [rad]."""
 
 
-class Views(Protocol):
+class Visibility(Protocol):
     """The visibility of landmarks at keyframes, as a function of yaw."""
 
     @property
@@ -50,7 +50,7 @@ class YawLimits:
     """rad/s^2."""
 
 
-def best_control_points(views: Views, limits: YawLimits, smoothness: float) -> Array:
+def best_control_points(views: Visibility, limits: YawLimits, smoothness: float) -> Array:
     """(K + 3,) rad: the best control points on a grid of yaws, by dynamic programming: (P7).
 
     A state is the yaw of a control point and its difference from the previous one.
@@ -107,7 +107,7 @@ def _best_previous(value: Array, bend: int, price: float) -> tuple[Array, NDArra
 class _Objective:
     """The cost (P5) with a barrier, as a function of the free control points; its derivatives."""
 
-    def __init__(self, views: Views, limits: YawLimits, smoothness: float) -> None:
+    def __init__(self, views: Visibility, limits: YawLimits, smoothness: float) -> None:
         self.views = views
         count, step = len(views.time) - 1, float(views.time[1] - views.time[0])
         # the free control points are the third to the last but two
@@ -149,7 +149,9 @@ class _Objective:
         return gradient, self.smooth + (self.bounded.T * second) @ self.bounded
 
 
-def refined(control_points: Array, views: Views, limits: YawLimits, smoothness: float) -> Array:
+def refined(
+    control_points: Array, views: Visibility, limits: YawLimits, smoothness: float
+) -> Array:
     """(K + 3,) rad: control points of lower cost, by damped Newton steps within the limits."""
     objective = _Objective(views, limits, smoothness)
     free = control_points[2:-2]
