@@ -193,8 +193,10 @@ OuterLoopParameters outer_loops_from(const OuterLoopParameters& start, const py:
 void bind_parameters(py::module_& m) {
   m.def(
       "parameter_table",
-      [](const py::object& parameters) { return field_table(vehicle_parameters(parameters)); },
-      "parameters"_a);
+      [](const py::object& parameters) {
+        return field_table(optional_vehicle(parameters).value_or(VehicleParameters{}));
+      },
+      "parameters"_a = py::none());
   m.def("car_parameter_table", [] { return field_table(CarParameters{}); });
   m.def("outer_loop_table", [] { return field_table(OuterLoopParameters{}); });
   m.def(

@@ -20,7 +20,7 @@ from typing import Any, get_type_hints
 import propwash
 from docstrings import as_rst, first_sentence, inline
 from pages import heading, summary_table, write_pages
-from propwash.vehicle.fields import Field
+from propwash.vehicle.fields import ParameterSet
 from sphinx.application import Sphinx
 from sphinx.errors import PycodeError
 from sphinx.pycode import ModuleAnalyzer
@@ -103,19 +103,18 @@ def member_doc(kind: type, name: str, path: str) -> str:
             comment = comments_of(base.__module__).get((base.__qualname__, name))
             if comment:
                 return " ".join(comment)
+    if issubclass(kind, ParameterSet) and (text := kind.field(name).description):
+        return FIELDS.setdefault(f"{path}.{name}", text)
     if any(hasattr(base, name) for base in kind.__mro__ if not is_ours(base)):
         return "See the base class."
     if re.search(rf"\b{name}(, \w+)*: ", kind.__doc__ or ""):
         return "See the class."
     try:
-        hint = get_type_hints(kind, include_extras=True).get(name)
+        hint = get_type_hints(kind).get(name)
     except NameError:  # a type that is imported for type checkers only
         return ""
     if inspect.isclass(hint) and is_ours(hint):
         return FIELDS.setdefault(f"{path}.{name}", first_sentence(inspect.getdoc(hint) or ""))
-    for note in getattr(hint, "__metadata__", ()):
-        if isinstance(note, Field):
-            return FIELDS.setdefault(f"{path}.{name}", note.description)
     return ""
 
 
@@ -203,6 +202,8 @@ def write_reference(app: Sphinx, config: object) -> None:
 
 def complete(app: Sphinx, kind: str, path: str, value: Any, options: Any, lines: list[str]) -> None:
     """Make a docstring reStructuredText; that of a parameter comes from its Field."""
+    if inspect.isclass(value) and issubclass(value, ParameterSet) and "Attributes:" in lines:
+        del lines[lines.index("Attributes:") :]  # each is described below the class
     lines[:] = as_rst("\n".join(lines).strip() or FIELDS.get(path, "")).splitlines()
 
 

@@ -255,7 +255,6 @@ def test_the_command_trains_and_resumes_with_shac(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["land"], "--method shac: expected hover, track, race, .* got 'land'"),
-        (["hover", "--ray", "2"], "--ray: expected --method ppo"),
         (["hover", "--set", "clip_coef=0.1"], "there is no setting 'clip_coef'"),
         (["hover", "--set", "target_rate=2"], "target_rate: expected a finite number > 0 and <= 1"),
         (["hover", "--option", "noise=true"], "noise: expected False"),

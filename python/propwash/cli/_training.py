@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,9 +35,9 @@ class Training:
     """One run of the command.
 
     Args:
-        settings: task, method, seed, threads, ray (workers, 0: none); changes and set, values of
-            --option and --set in JSON.
-        options: out, steps, seconds, every, full, viz, video and ray_address of the command.
+        settings: task, method, seed, threads; changes and set, values of --option and --set in
+            JSON.
+        options: out, steps, seconds, every, full, viz and video of the command.
         checkpoint: Result of read_checkpoint to continue from.
     """
 
@@ -77,17 +76,9 @@ class Training:
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
         different = _merged(recipe.training, others)
-        make: Any = partial(self.description.make_vec, **common, **different)
-        if workers := settings["ray"]:
-            from propwash.gym import ray_ppo
-
-            ray_ppo.connect(options.ray_address, workers * threads)
-            self.learner: ppo.PPO | shac.SHAC = ray_ppo.trainer(recipe.args)(
-                make, recipe.num_envs, recipe.args, self.seed, workers=workers, threads=threads
-            )
-        else:
-            kind: Any = shac.SHAC if method == "shac" else recurrent.trainer(recipe.args)
-            self.learner = kind(make(recipe.num_envs), recipe.args, self.seed)
+        envs = self.description.make_vec(recipe.num_envs, **common, **different)
+        kind: Any = shac.SHAC if method == "shac" else recurrent.trainer(recipe.args)
+        self.learner: ppo.PPO | shac.SHAC = kind(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -126,14 +117,7 @@ class Training:
         if not (self.results["reached"] and not self.full) and row["steps"] < self.steps:
             return {}
         self.curve = _training_curve.Curve(*self.results["curve"])
-        self._close()
         return row
-
-    def _close(self) -> None:
-        """Ends the workers of --ray, which frees their CPUs for another training."""
-        if self.settings["ray"]:
-            learner: Any = self.learner
-            learner.close()
 
     @property
     def elapsed(self) -> float:
@@ -168,8 +152,6 @@ class Training:
             if not (place or isinstance(error, EXPECTED)):
                 raise
             raise ValueError(self._failure(error, place)) from error
-        finally:
-            self._close()
         if self.stopped:
             print("  stopped; --resume continues from the checkpoint")
             raise KeyboardInterrupt
@@ -329,9 +311,6 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
-        if self.settings["ray"]:
-            learner: Any = self.learner
-            print(f"  ray           {learner.ledger}")
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
         print(f"  curve         {curve}")

@@ -24,7 +24,6 @@ from propwash.viz import video as _video
 
 SEEDS = "seeds.png"
 METHODS = ("ppo", "shac")
-MAX_WORKERS = 10_000
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
 
@@ -54,10 +53,6 @@ def add_parser(commands: Any) -> None:
         "--seconds", type=float, default=math.inf, help="time limit of training (default: none)"
     )
     parser.add_argument("--threads", type=int, help="threads of the training (default: 1)")
-    parser.add_argument("--ray", type=int, metavar="N", help="simulate in N workers of Ray")
-    parser.add_argument(
-        "--ray-address", metavar="A", help="a running cluster, or auto (default: start Ray here)"
-    )
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--every", type=float, help="steps between evaluations (default: by task)")
     parser.add_argument(
@@ -91,8 +86,6 @@ def run(options: argparse.Namespace) -> None:
 
     # raises an error for an unknown task
     recipes.recipe(options.task, method=_method(options))
-    if options.ray is not None and options.method == "shac":
-        raise ValueError("--ray: expected --method ppo, got shac")
     name = re.split(r"[:/]", options.task)[-1].lower()
     out = options.out or Path(f"train_{name}")
     check_folder(out)
@@ -112,8 +105,6 @@ def _train(
     settings = {**_identity(options), **common}
     checkpoint = _checkpoint(options, settings, out)
     settings = checkpoint["settings"] if checkpoint else settings
-    if options.ray_address is not None and not settings["ray"]:
-        raise ValueError("--ray-address: expected with --ray N, the number of workers")
     try:
         training = Training(settings, options, out, checkpoint)
     except TypeError as error:  # an unknown option
@@ -133,7 +124,6 @@ def _identity(options: argparse.Namespace) -> dict[str, Any]:
         "method": _method(options),
         "seed": options.seed or 0,
         "threads": options.threads or 1,
-        "ray": options.ray or 0,
         "changes": json.dumps(_changes(options), sort_keys=True),
         "set": json.dumps(_settings(options), sort_keys=True),
     }
@@ -222,7 +212,6 @@ def _check(options: argparse.Namespace) -> None:
         _video.check(f"{FLIGHT}.gif")
         viz.require_matplotlib()
     check_range("threads", options.threads, 1, 256)
-    check_range("ray", options.ray, 1, MAX_WORKERS)
     check_range("seed", options.seed, 0, 2**31 - 1)
 
 
@@ -251,7 +240,6 @@ def _checkpoint(
         "method": options.method is not None,
         "seed": options.seed is not None,
         "threads": options.threads is not None,
-        "ray": options.ray is not None,
         "changes": bool(options.option or options.observation),
         "set": bool(options.set or options.settings),
     }
@@ -285,9 +273,8 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
     from propwash.gym.recipes import recipe
 
     settings = checkpoint["settings"]
-    limits = (("seed", 0, 2**31 - 1), ("threads", 1, 256), ("ray", 0, MAX_WORKERS))
-    for name, low, high in limits:
-        checks.whole_number(name, settings[name], low, high)
+    checks.whole_number("seed", settings["seed"], 0, 2**31 - 1)
+    checks.whole_number("threads", settings["threads"], 1, 256)
     if settings["method"] not in METHODS:
         raise ValueError(f"the method {shown(settings['method'])}")
     recipe(settings["task"], method=settings["method"])

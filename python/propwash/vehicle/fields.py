@@ -6,13 +6,25 @@ form. The C++ function `validate` checks ranges.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeGuard, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeGuard,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 import msgspec
 
+from propwash import _core
 from propwash._checks import ParameterError, nearest, refusal
 
 Vector2 = tuple[float, float]
@@ -21,9 +33,11 @@ Quaternion = tuple[float, float, float, float]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
 PerRotor = float | tuple[float, ...]
 
+T = TypeVar("T")
+
 
 class Field(NamedTuple):
-    """Unit and meaning of a field, in its annotation."""
+    """Unit and meaning of a field, in its annotation or in the table of the C++ parameters."""
 
     unit: str
     meaning: str
@@ -34,149 +48,48 @@ class Field(NamedTuple):
         return ", ".join(text for text in (self.meaning, self.unit) if text)
 
 
-def is_field(hint: Any) -> bool:
-    """Whether an annotation belongs to a field and not to a class variable."""
-    origin: Any = get_origin(hint)
-    return origin is not ClassVar
+_TABLE = {
+    name.replace("rotors.", "rotor."): Field(unit, meaning)
+    for name, _, _, unit, meaning, *_ in (*_core.parameter_table(), *_core.car_parameter_table())
+}
+"""Unit and meaning of each parameter of the C++ structs, by table and name."""
 
 
-def field_of(hint: Any) -> Field:
-    """Unit and meaning in an annotation."""
-    metadata = getattr(hint, "__metadata__", ())
-    return next((item for item in metadata if isinstance(item, Field)), Field("", ""))
-
-
-def _in_unit(unit: str) -> str:
-    return f" in {unit}" if unit else ""
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, int):  # unbounded in Python
-        return not isinstance(value, bool) and value.bit_length() <= 1023
-    return isinstance(value, Real)
-
-
-def _items(value: object) -> list[Any] | None:
-    """The items of a list, tuple or array; None for other values."""
-    if isinstance(value, str | bytes):
-        return None
+def _plain(value: Any) -> Any:
+    """Arrays and sequences as lists, numbers of any type as float."""
+    if isinstance(value, str | bytes | bool | int):
+        return value
+    if hasattr(value, "tolist"):
+        return value.tolist()
     if isinstance(value, Sequence):
-        return list(value)
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and len(shape) > 0:
-        return list(value)  # type: ignore[call-overload, no-any-return]
-    return None
+        return [_plain(item) for item in value]
+    return float(value) if isinstance(value, Real) else value
 
 
-def number(value: object, key: str, unit: str = "") -> float:
-    """A number; strings and booleans are invalid."""
-    if not _is_number(value):
-        raise refusal(key, value, f"a number{_in_unit(unit)}")
-    return float(value)  # type: ignore[arg-type]
+class Conversion(Generic[T]):
+    """Converts a value to the type of a field.
 
+    Args:
+        form: Type of the value in a file; lists and arrays are tuples.
+        expected: The form in a message; {} stands for the unit.
+        finish: Converts from `form` to the type of the field; ValueError: it has the wrong form.
+        schema: Type in the JSON Schema of a file; by default `form`.
+    """
 
-def number_or_each(value: object, key: str, unit: str = "") -> PerRotor:
-    """A number for all rotors, or one for each rotor."""
-    items = _items(value)
-    if items is None:
-        return number(value, key, unit)
-    if not 1 <= len(items) <= 12 or not all(_is_number(item) for item in items):
-        raise refusal(key, value, f"a number{_in_unit(unit)}, or one for each rotor")
-    return tuple(float(item) for item in items)
+    def __init__(
+        self, form: Any, expected: str, finish: Callable[[Any], T] | None = None, schema: Any = None
+    ) -> None:
+        self.schema = form if schema is None else schema
+        self._form, self._expected, self._finish = form, expected, finish
 
-
-def each(value: PerRotor, rotors: int) -> tuple[float, ...]:
-    """One number for each of `rotors` rotors."""
-    return value if isinstance(value, tuple) else (value,) * rotors
-
-
-def _numbers(value: object, key: str, count: int, unit: str) -> tuple[float, ...]:
-    items = _items(value)
-    if items is None or len(items) != count or not all(_is_number(item) for item in items):
-        raise refusal(key, value, f"{count} numbers{_in_unit(unit)}")
-    return tuple(float(item) for item in items)
-
-
-def vector2(value: object, key: str, unit: str = "") -> Vector2:
-    """Two numbers."""
-    a, b = _numbers(value, key, 2, unit)
-    return (a, b)
-
-
-def vector3(value: object, key: str, unit: str = "") -> Vector3:
-    """Three numbers."""
-    a, b, c = _numbers(value, key, 3, unit)
-    return (a, b, c)
-
-
-def quaternion(value: object, key: str, unit: str = "") -> Quaternion:
-    """Four numbers, scalar first."""
-    w, x, y, z = _numbers(value, key, 4, unit)
-    return (w, x, y, z)
-
-
-def vector3_or_number(value: object, key: str, unit: str = "") -> Vector3:
-    """Three numbers, or one number for all three."""
-    if _is_number(value):
-        a = number(value, key, unit)
-        return (a, a, a)
-    try:
-        return vector3(value, key, unit)
-    except ParameterError:
-        raise refusal(key, value, f"a number or 3 numbers{_in_unit(unit)}") from None
-
-
-def matrix3(value: object, key: str, unit: str = "") -> Matrix3:
-    """Three rows of three numbers, or the three numbers of a diagonal."""
-    expected = f"3 numbers (the diagonal) or 3 rows of 3 numbers{_in_unit(unit)}"
-    rows = _items(value)
-    if rows is None or len(rows) != 3:
-        raise refusal(key, value, expected)
-    try:
-        if all(_is_number(row) for row in rows):
-            return diagonal(*(float(row) for row in rows))
-        a, b, c = (vector3(row, key) for row in rows)
-    except ParameterError:
-        raise refusal(key, value, expected) from None
-    return (a, b, c)
-
-
-def matrix3_or_number(value: object, key: str, unit: str = "") -> Matrix3:
-    """As matrix3, or one number for a multiple of the identity."""
-    if _is_number(value):
-        a = number(value, key, unit)
-        return diagonal(a, a, a)
-    return matrix3(value, key, unit)
-
-
-def spin(value: object, key: str, _unit: str = "") -> float:
-    """+1 for "ccw", -1 for "cw", seen from the tip of the rotor's axis."""
-    if value == "ccw" or (_is_number(value) and value == 1):
-        return 1.0
-    if value == "cw" or (_is_number(value) and value == -1):
-        return -1.0
-    raise refusal(key, value, '"ccw" (counter-clockwise seen from above) or "cw"')
-
-
-def boolean(value: object, key: str, _unit: str = "") -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise refusal(key, value, "true or false")
-    return value
-
-
-def text(value: object, key: str, _unit: str = "") -> str:
-    """A string."""
-    if not isinstance(value, str):
-        raise refusal(key, value, "a text")
-    return value
-
-
-def discretisation(value: object, key: str, _unit: str = "") -> str:
-    """A discretisation of the low-pass filter."""
-    if value not in ("exact", "backward_euler"):
-        raise refusal(key, value, '"exact" or "backward_euler"')
-    return str(value)
+    def __call__(self, value: object, key: str, unit: str = "") -> T:
+        """Returns the converted value. Raises ParameterError that names the key."""
+        try:
+            converted: T = msgspec.convert(_plain(value), self._form)
+            return self._finish(converted) if self._finish else converted
+        except ValueError:
+            expected = self._expected.format(f" in {unit}" if unit else "")
+            raise refusal(key, value, expected) from None
 
 
 def diagonal(a: float, b: float, c: float) -> Matrix3:
@@ -186,18 +99,70 @@ def diagonal(a: float, b: float, c: float) -> Matrix3:
 
 def is_diagonal(matrix: Matrix3) -> bool:
     """Whether all off-diagonal elements are +0.0, so that `diagonal` restores the matrix."""
-    return all(
-        matrix[i][j] == 0.0 and math.copysign(1.0, matrix[i][j]) > 0.0
-        for i in range(3)
-        for j in range(3)
-        if i != j
-    )
+    return repr(matrix) == repr(diagonal(*(matrix[i][i] for i in range(3))))
 
 
-Conversion = Callable[[object, str, str], Any]
+def each(value: PerRotor, rotors: int) -> tuple[float, ...]:
+    """One number for each of `rotors` rotors."""
+    return value if isinstance(value, tuple) else (value,) * rotors
 
 
-def group(kind: type[Any]) -> Conversion:
+def _matrix(value: Any) -> Matrix3:
+    numbers = [isinstance(row, float) for row in value]
+    if any(numbers) and not all(numbers):
+        raise ValueError
+    return diagonal(*value) if all(numbers) else value
+
+
+def _spin(value: Any) -> float:
+    if value not in ("ccw", "cw", 1.0, -1.0):
+        raise ValueError
+    return 1.0 if value in ("ccw", 1.0) else -1.0
+
+
+_Row = float | Vector3
+_Each: Any = float | Annotated[tuple[float, ...], msgspec.Meta(min_length=1, max_length=12)]
+_DIAGONAL = "3 numbers (the diagonal) or 3 rows of 3 numbers{}"
+number = Conversion[float](float, "a number{}")
+number_or_each = Conversion[PerRotor](_Each, "a number{}, or one for each rotor")
+vector2 = Conversion[Vector2](Vector2, "2 numbers{}")
+vector3 = Conversion[Vector3](Vector3, "3 numbers{}")
+quaternion = Conversion[Quaternion](Quaternion, "4 numbers{}")
+vector3_or_number = Conversion[Vector3](
+    _Row, "a number or 3 numbers{}", lambda x: (x, x, x) if isinstance(x, float) else x
+)
+matrix3 = Conversion[Matrix3](tuple[_Row, _Row, _Row], _DIAGONAL, _matrix)
+matrix3_or_number = Conversion[Matrix3](
+    float | tuple[_Row, _Row, _Row],
+    _DIAGONAL,
+    lambda x: diagonal(x, x, x) if isinstance(x, float) else _matrix(x),
+)
+spin = Conversion[float](
+    float | Literal["ccw", "cw"],
+    '"ccw" (counter-clockwise seen from above) or "cw"',
+    _spin,
+    Literal["ccw", "cw"],
+)
+boolean = Conversion[bool](bool, "true or false")
+text = Conversion[str](str, "a text")
+discretisation = Conversion[str](Literal["exact", "backward_euler"], '"exact" or "backward_euler"')
+
+_BY_TYPE: dict[Any, Conversion[Any]] = {
+    float: number,
+    str: text,
+    bool: boolean,
+    Vector2: vector2,
+    Vector3: vector3,
+    Quaternion: quaternion,
+    Matrix3: matrix3,
+    PerRotor: number_or_each,
+}
+
+Convert = Callable[[object, str, str], Any]
+"""A Conversion, or a function in the annotation of a field."""
+
+
+def group(kind: type[Any]) -> Convert:
     """A conversion that accepts an object of a class or a dict of its fields."""
 
     def convert(value: object, key: str, _unit: str) -> Any:
@@ -210,38 +175,24 @@ def group(kind: type[Any]) -> Conversion:
     return convert
 
 
-def groups(kind: type[Any]) -> Conversion:
+def groups(kind: type[Any]) -> Convert:
     """A conversion of a list of objects or dicts to a tuple of objects of a class."""
     convert_item = group(kind)
 
     def convert(value: object, key: str, unit: str) -> Any:
-        items = _items(value)
-        if items is None:
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             raise refusal(key, value, f"a list of {kind.__name__}")
-        return tuple(item(i, each, key, unit) for i, each in enumerate(items))
+        return tuple(item(each, f"{key}[{i}]", unit) for i, each in enumerate(value))
 
-    def item(i: int, value: object, key: str, unit: str) -> Any:
-        place = f"{key}[{i}]"
-        if not isinstance(value, Mapping):
-            return convert_item(value, place, unit)
+    def item(value: object, place: str, unit: str) -> Any:
         try:
             return convert_item(value, place, unit)
         except ParameterError as error:
+            if not isinstance(value, Mapping):
+                raise
             raise ParameterError(f"{place}: {error}") from None
 
     return convert
-
-
-_BY_TYPE: dict[Any, Conversion] = {
-    float: number,
-    str: text,
-    bool: boolean,
-    Vector2: vector2,
-    Vector3: vector3,
-    Quaternion: quaternion,
-    Matrix3: matrix3,
-    PerRotor: number_or_each,
-}
 
 
 def plain_type(hint: Any) -> Any:
@@ -254,7 +205,7 @@ def is_group(form: Any) -> bool:
     return isinstance(form, msgspec.StructMeta)
 
 
-def conversion_of(hint: Any) -> Conversion:
+def _conversion_of(hint: Any) -> Convert:
     """The conversion of a field: a function in its annotation, or that of its type."""
     for item in getattr(hint, "__metadata__", ()):
         if callable(item):
@@ -315,14 +266,24 @@ class ParameterSet(
 
     table: ClassVar[str] = ""
     """The name of the group's table in a vehicle file."""
-    conversions: ClassVar[dict[str, Conversion]] = {}
+    conversions: ClassVar[dict[str, Convert]] = {}
     """The conversion of each field, from its annotation."""
     _fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls, **_options: Any) -> None:
-        hints = {n: hint for n, hint in cls.__annotations__.items() if is_field(hint)}
-        cls.conversions = cls.conversions | {n: conversion_of(hints[n]) for n in hints}
-        cls._fields = cls._fields | {n: field_of(hints[n]) for n in hints}
+        hints = {n: h for n, h in cls.__annotations__.items() if get_origin(h) is not ClassVar}
+        cls.conversions = cls.conversions | {n: _conversion_of(h) for n, h in hints.items()}
+        added = {
+            name: next(
+                (item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Field)),
+                _TABLE.get(f"{cls.table}.{name}".lstrip("."), Field("", "")),
+            )
+            for name, hint in hints.items()
+        }
+        cls._fields = cls._fields | added
+        texts = [f"    {n}: {field.description}" for n, field in added.items() if any(field)]
+        if texts:
+            cls.__doc__ = "\n".join([cls.__doc__ or "", "", "Attributes:", *texts])
 
     def __post_init__(self) -> None:
         prefix = f"{self.table}." if self.table else ""

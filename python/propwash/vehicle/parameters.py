@@ -12,10 +12,11 @@ Parameters are loaded from a vehicle file (`propwash.vehicles.load`) or construc
 They are frozen: `replace` returns a changed copy. A group may be passed as a dict of its fields.
 Lists and arrays are converted to tuples, three numbers of an inertia to a diagonal matrix. Unknown
 or missing fields and invalid types or shapes raise ParameterError; the vehicle that is constructed
-from the parameters checks ranges.
+from the parameters checks ranges. Units and meanings are those of the C++ table of parameters,
+include/propwash/vehicle/fields.hpp: `BodyParameters.field("mass")`, `help(BodyParameters)`.
 """
 
-# Annotations are evaluated at run time (units, file format), so they are not postponed here.
+# Annotations are evaluated at run time (file format), so they are not postponed here.
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -55,7 +56,6 @@ __all__ = [
     "diagonal",
 ]
 
-_Discretisation = Annotated[Literal["exact", "backward_euler"], values.discretisation]
 _Gains = Annotated[Vector3, values.vector3_or_number]
 _ZERO: Vector3 = (0.0, 0.0, 0.0)
 _ONE: Vector3 = (1.0, 1.0, 1.0)
@@ -66,11 +66,9 @@ class BodyParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "body"
 
-    mass: Annotated[float, Field("kg", "mass of the whole vehicle")]
-    inertia: Annotated[
-        Matrix3, Field("kg m^2", "about the centre of mass, body axes: the diagonal or 3x3")
-    ]
-    gravity: Annotated[Vector3, Field("m/s^2", "in the world frame")] = (0.0, 0.0, -9.81)
+    mass: float
+    inertia: Matrix3
+    gravity: Vector3 = (0.0, 0.0, -9.81)
 
 
 class RotorParameters(ParameterSet, frozen=True, kw_only=True):
@@ -78,18 +76,12 @@ class RotorParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "rotor"
 
-    position: Annotated[Vector3, Field("m", "from the centre of mass to the rotor, body frame")]
-    axis: Annotated[Vector3, Field("", "unit vector of positive thrust, body frame")] = (0, 0, 1)
-    spin: Annotated[
-        float,
-        values.spin,
-        Field("", '"ccw" (+1) or "cw" (-1), seen from the tip of the axis: from above'),
-    ]
-    thrust_coefficient: Annotated[float, Field("N/(rad/s)^2", "thrust = k w |w|")]
-    torque_coefficient: Annotated[
-        float, Field("N m/(rad/s)^2", "torque about the axis = k w |w|, against the spin")
-    ] = 0.0
-    inertia: Annotated[float, Field("kg m^2", "rotor and propeller, about the axis")] = 0.0
+    position: Vector3
+    axis: Vector3 = (0, 0, 1)
+    spin: Annotated[float, values.spin]
+    thrust_coefficient: float
+    torque_coefficient: float = 0.0
+    inertia: float = 0.0
 
 
 class MotorParameters(ParameterSet, frozen=True, kw_only=True):
@@ -97,15 +89,12 @@ class MotorParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "motor"
 
-    time_constant_up: Annotated[PerRotor, Field("s", "of the lag while the speed rises")]
-    time_constant_down: Annotated[PerRotor, Field("s", "of the lag while the speed falls")]
-    speed_min: Annotated[PerRotor, Field("rad/s", "lowest speed, limits the command")] = 0.0
-    speed_max: Annotated[PerRotor, Field("rad/s", "highest speed, limits the command")]
-    speed_offset: Annotated[
-        float,
-        Field("", "speed at duty cycle 0, extrapolated, over speed_max: for logs of duty cycles"),
-    ] = 0.0
-    command_delay: Annotated[float, Field("s", "dead time before the lag")] = 0.0
+    time_constant_up: PerRotor
+    time_constant_down: PerRotor
+    speed_min: PerRotor = 0.0
+    speed_max: PerRotor
+    speed_offset: float = 0.0
+    command_delay: float = 0.0
 
 
 class DragParameters(ParameterSet, frozen=True, kw_only=True):
@@ -113,12 +102,8 @@ class DragParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "drag"
 
-    translational: Annotated[float, Field("N/(m/s)^2", "force = -k |v| v")] = 0.0
-    rotational: Annotated[
-        Matrix3,
-        values.matrix3_or_number,
-        Field("N m/(rad/s)^2", "torque = -K |W| W: a number, the diagonal or 3x3"),
-    ] = diagonal(0.0, 0.0, 0.0)
+    translational: float = 0.0
+    rotational: Annotated[Matrix3, values.matrix3_or_number] = diagonal(0.0, 0.0, 0.0)
 
 
 class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
@@ -126,8 +111,8 @@ class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "rotor_drag"
 
-    linear: Annotated[Vector3, Field("1/s", "force = -m diag(d) v along the body axes")] = _ZERO
-    blow_back: Annotated[float, Field("N m/(m/s)", "torque = -c e_z x v")] = 0.0
+    linear: Vector3 = _ZERO
+    blow_back: float = 0.0
 
 
 class InflowParameters(ParameterSet, frozen=True, kw_only=True):
@@ -135,12 +120,8 @@ class InflowParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "inflow"
 
-    axial: Annotated[
-        float, Field("N/(rad/s)/(m/s)", "thrust of a rotor changes by -c w v along its axis")
-    ] = 0.0
-    translational: Annotated[
-        float, Field("N/(m/s)^2", "thrust of a rotor changes by c v^2 normal to its axis")
-    ] = 0.0
+    axial: float = 0.0
+    translational: float = 0.0
 
 
 class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):
@@ -148,9 +129,9 @@ class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "ground_effect"
 
-    radius: Annotated[float, Field("m", "of the rotors; 0: no ground effect")] = 0.0
-    coefficient: Annotated[float, Field("", "c in thrust = T/(1 - c (radius/(4 height))^2)")] = 1.0
-    height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
+    radius: float = 0.0
+    coefficient: float = 1.0
+    height: float = 0.0
 
 
 class ContactParameters(ParameterSet, frozen=True, kw_only=True):
@@ -158,13 +139,11 @@ class ContactParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "contact"
 
-    frequency: Annotated[
-        float, Field("Hz", "of the vertical oscillation on the feet; 0: no contact")
-    ] = 0.0
-    damping: Annotated[float, Field("", "of this oscillation, 1: critical")] = 0.7
-    friction: Annotated[float, Field("", "Coulomb coefficient")] = 0.6
-    leg: Annotated[float, Field("m", "from a rotor down to its foot, along body -z")] = 0.0
-    height: Annotated[float, Field("m", "of the ground, world frame")] = 0.0
+    frequency: float = 0.0
+    damping: float = 0.7
+    friction: float = 0.6
+    leg: float = 0.0
+    height: float = 0.0
 
 
 class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
@@ -176,19 +155,15 @@ class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "battery"
 
-    nominal_voltage: Annotated[
-        float, Field("V", "voltage at which commanded speeds are reached; 0: no dependence")
-    ] = 0.0
-    cells: Annotated[float, Field("", "in series; 0: no battery circuit")] = 0.0
-    capacity: Annotated[float, Field("A h", "charge of the full battery")] = 0.0
-    full_voltage: Annotated[float, Field("V", "open-circuit voltage of a full cell")] = 0.0
-    resistance: Annotated[float, Field("ohm", "in series with the whole battery")] = 0.0
-    polarisation_resistance: Annotated[float, Field("ohm", "of the RC pair")] = 0.0
-    polarisation_time: Annotated[float, Field("s", "time constant of the RC pair")] = 0.0
-    efficiency: Annotated[
-        float, Field("", "mechanical power of the rotors over electrical power")
-    ] = 0.0
-    load: Annotated[float, Field("W", "constant consumption besides the motors")] = 0.0
+    nominal_voltage: float = 0.0
+    cells: float = 0.0
+    capacity: float = 0.0
+    full_voltage: float = 0.0
+    resistance: float = 0.0
+    polarisation_resistance: float = 0.0
+    polarisation_time: float = 0.0
+    efficiency: float = 0.0
+    load: float = 0.0
 
 
 class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):
@@ -196,8 +171,8 @@ class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "process_noise"
 
-    force: Annotated[float, Field("N^2 s", "on each world axis")] = 0.0
-    torque: Annotated[float, Field("(N m)^2 s", "on each body axis")] = 0.0
+    force: float = 0.0
+    torque: float = 0.0
 
 
 class ImuParameters(ParameterSet, frozen=True, kw_only=True):
@@ -205,27 +180,21 @@ class ImuParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "imu"
 
-    accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
-    gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
-    accelerometer_bias_walk: Annotated[
-        float, Field("m/s^3/sqrt(Hz)", "random walk of the bias")
-    ] = 0.0
-    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "random walk of the bias")] = (
-        0.0
-    )
-    accelerometer_bias_initial: Annotated[float, Field("m/s^2", "std. dev. at reset")] = 0.0
-    gyroscope_bias_initial: Annotated[float, Field("rad/s", "std. dev. at reset")] = 0.0
-    position: Annotated[Vector3, Field("m", "from the centre of mass, body frame")] = _ZERO
-    attitude: Annotated[
-        Quaternion, Field("", "(w, x, y, z), from the sensor frame to the body frame")
-    ] = (1.0, 0.0, 0.0, 0.0)
-    accelerometer_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
-    gyroscope_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
-    accelerometer_resolution: Annotated[float, Field("m/s^2", "quantisation step; 0: none")] = 0.0
-    gyroscope_resolution: Annotated[float, Field("rad/s", "quantisation step; 0: none")] = 0.0
-    accelerometer_range: Annotated[float, Field("m/s^2", "saturates at +-range")] = math.inf
-    gyroscope_range: Annotated[float, Field("rad/s", "saturates at +-range")] = math.inf
-    rate: Annotated[float, Field("Hz", "sampling rate; 0: one sample per step")] = 0.0
+    accelerometer_noise_density: float = 0.0
+    gyroscope_noise_density: float = 0.0
+    accelerometer_bias_walk: float = 0.0
+    gyroscope_bias_walk: float = 0.0
+    accelerometer_bias_initial: float = 0.0
+    gyroscope_bias_initial: float = 0.0
+    position: Vector3 = _ZERO
+    attitude: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    accelerometer_scale: Vector3 = _ONE
+    gyroscope_scale: Vector3 = _ONE
+    accelerometer_resolution: float = 0.0
+    gyroscope_resolution: float = 0.0
+    accelerometer_range: float = math.inf
+    gyroscope_range: float = math.inf
+    rate: float = 0.0
 
 
 class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
@@ -233,8 +202,8 @@ class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "rate_controller.filter"
 
-    stiffness: Annotated[float, Field("1/s^2", "p of equation (19)")]
-    damping: Annotated[float, Field("1/s", "q of equation (19)")]
+    stiffness: float
+    damping: float
 
     @classmethod
     def butterworth(cls, cutoff: float) -> Self:
@@ -248,12 +217,14 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "rate_controller"
 
-    proportional: Annotated[_Gains, Field("1/s", "gain on the rate error")] = _ZERO
-    integral: Annotated[_Gains, Field("1/s^2", "gain on the integral of the error")] = _ZERO
-    derivative: Annotated[_Gains, Field("", "gain on the derivative of the filtered rates")] = _ZERO
-    integral_bound: Annotated[_Gains, Field("rad", "limit of the integral, +-bound")] = _ZERO
+    proportional: _Gains = _ZERO
+    integral: _Gains = _ZERO
+    derivative: _Gains = _ZERO
+    integral_bound: _Gains = _ZERO
     filter: LowPassParameters = LowPassParameters.butterworth(30.0)
-    discretisation: Annotated[_Discretisation, Field("", "of the filter")] = "exact"
+    discretisation: Annotated[
+        Literal["exact", "backward_euler"], values.discretisation, Field("", "of the filter")
+    ] = "exact"
     gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
 
     if TYPE_CHECKING:
@@ -346,12 +317,10 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
 
     name: str = "car"
     """Name of the vehicle."""
-    speed_min: Annotated[float, Field("m/s", "lowest speed that can be commanded")] = 0.0
-    speed_max: Annotated[float, Field("m/s", "highest speed that can be commanded")]
-    yaw_rate_limit: Annotated[float, Field("rad/s", "commands are limited to +-limit")]
-    process_noise: Annotated[
-        Vector2, Field("m^2/s", "intensity of the white velocity along and across the heading")
-    ] = (0.0, 0.0)
+    speed_min: float = 0.0
+    speed_max: float
+    yaw_rate_limit: float
+    process_noise: Vector2 = (0.0, 0.0)
 
     def without_noise(self) -> Self:
         """A copy without process noise."""

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from propwash._checks import ParameterError, refusal, shown
 from propwash.vehicle import fields as values
-from propwash.vehicle.fields import ParameterSet, Vector3
+from propwash.vehicle.fields import ParameterSet
 
 SetT = TypeVar("SetT", bound=ParameterSet)
 Hint = Callable[[str, Sequence[str]], str]
 """Maps an unknown key and the known keys to the end of an error message."""
 
-_MatrixFile = tuple[float | Vector3, float | Vector3, float | Vector3]
 _UNSET: Any = msgspec.UNSET
-NUMBER_OR_EACH: Any = float | Annotated[list[float], msgspec.Meta(min_length=1)]
-_FORMS: dict[Any, Any] = {
-    values.number_or_each: NUMBER_OR_EACH,
-    values.vector3_or_number: float | Vector3,
-    values.matrix3: _MatrixFile,
-    values.matrix3_or_number: float | _MatrixFile,
-    values.spin: Literal["ccw", "cw"],
-}
-"""Types in a file that are wider than the type of the field, by conversion."""
 SOURCES = Annotated[
     dict[str, str], msgspec.Meta(description="source of the numbers: key or table to text")
 ]
@@ -115,7 +105,7 @@ def file_struct(
         form = values.plain_type(field.type)
         if values.is_group(form) or (only is not None and field.name not in only):
             continue
-        form = _FORMS.get(kind.conversions[field.name], form)
+        form = getattr(kind.conversions[field.name], "schema", form)
         form = described((forms or {}).get(field.name, form), kind.field(field.name).description)
         if field.required and field.name not in optional:
             fields.append((field.name, form))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propwash import _rotation
 from propwash._checks import LEVEL, refusal
-from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3, vector3
+from propwash.vehicle.fields import Convert, Field, ParameterSet, Quaternion, Vector3, vector3
 from propwash.world import _textures as textures
 from propwash.world._motion import Motion, motion_of, pose_at
 
@@ -41,7 +41,7 @@ def _bounds(value: object, key: str, unit: str) -> Vector3:
     return bounds
 
 
-def _rows(dtype: type[Any], expected: str) -> Conversion:
+def _rows(dtype: type[Any], expected: str) -> Convert:
     """Converts rows of three numbers into a read-only array."""
 
     def convert(value: object, key: str, _unit: str) -> NDArray[Any]:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import fields
+
 from propwash import _files
 from propwash._checks import ParameterError, nearest, refusal, shown
 from propwash.vehicle import fields as values
@@ -22,17 +24,7 @@ from propwash.vehicle import tables as files
 from propwash.vehicle.tables import SetT
 
 TABLES: dict[str, type[p.ParameterSet]] = {
-    "body": p.BodyParameters,
-    "motor": p.MotorParameters,
-    "drag": p.DragParameters,
-    "rotor_drag": p.RotorDragParameters,
-    "inflow": p.InflowParameters,
-    "ground_effect": p.GroundEffectParameters,
-    "contact": p.ContactParameters,
-    "battery": p.BatteryParameters,
-    "process_noise": p.ProcessNoiseParameters,
-    "imu": p.ImuParameters,
-    "rate_controller": p.RateControllerParameters,
+    field.name: field.type for field in fields(p.VehicleParameters) if values.is_group(field.type)
 }
 ROTOR_DEFAULTS = ("axis", "thrust_coefficient", "torque_coefficient", "inertia")
 LAGS = ("time_constant_up", "time_constant_down")

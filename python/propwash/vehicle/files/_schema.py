@@ -7,20 +7,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from propwash.vehicle import parameters as p
+from propwash.vehicle.fields import number_or_each
 from propwash.vehicle.files._reader import LAGS, MOTOR_KEYS, ROTOR_DEFAULTS, TABLES
-from propwash.vehicle.tables import NUMBER_OR_EACH, SOURCES, file_struct
+from propwash.vehicle.tables import SOURCES, file_struct
 
 
 def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
     """The types of a multicopter file and of a car file."""
     extras: dict[str, tuple[tuple[str, Any, str], ...]] = {
-        "motor": (
-            (
-                "time_constant",
-                NUMBER_OR_EACH,
-                "sets time_constant_up and _down, s",
-            ),
-        ),
+        "motor": (("time_constant", number_or_each.schema, "sets time_constant_up and _down, s"),),
         "rate_controller": (
             ("filter_cutoff", float, "-3 dB point of a Butterworth filter, Hz"),
             ("filter", file_struct(p.LowPassParameters, "filter"), "in place of filter_cutoff"),
