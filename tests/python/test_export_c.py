@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -269,3 +270,20 @@ def test_a_cortex_m4f_runs_the_policies(name: str, tmp_path: Path) -> None:
     run(*compiler, "-c", source, "-o", tmp_path / "policy.o")
     flash = int(run("arm-none-eabi-size", tmp_path / "policy.o").splitlines()[1].split()[0])
     assert flash <= 32 * 1024
+
+
+@pytest.mark.slow
+@needs_board
+@pytest.mark.skipif(
+    "PROPWASH_CRAZYFLIE_FIRMWARE" not in os.environ,
+    reason="PROPWASH_CRAZYFLIE_FIRMWARE, a clone of crazyflie-firmware, is not set",
+)
+def test_the_controller_of_the_crazyflie_compiles(tmp_path: Path) -> None:
+    export_c("hover", tmp_path, "policy")
+    (tmp_path / "autoconf.h").touch()
+    sources = Path(os.environ["PROPWASH_CRAZYFLIE_FIRMWARE"]) / "src"
+    folders = {header.parent for header in sources.rglob("*.h")}
+    includes = [f"-I{folder}" for folder in (tmp_path, *sorted(folders))]
+    example = BOARD.parents[1] / "examples/firmware/crazyflie/src/policy_controller.c"
+    flags = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-DCONFIG_CONTROLLER_OOT=1", "-c")
+    run("arm-none-eabi-gcc", *M4F, *flags, *includes, example, "-o", tmp_path / "controller.o")
