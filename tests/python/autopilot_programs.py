@@ -78,7 +78,8 @@ class Flight:
         self._vehicle, self._seed = vehicle, seed
         own = px4_parameters if program == "px4" else ardupilot_parameters
         self.parameters = {**own(vehicles.load(vehicle)), **(parameters or {})}
-        self._target: NDArray[np.float64] | None = None
+        self.target: NDArray[np.float64] | None = None
+        """m, north, east, down: the position that PX4 is sent."""
         self._beat = 0.0
 
     def __enter__(self) -> Self:
@@ -179,7 +180,7 @@ class Flight:
     def _stop_program(self) -> None:
         self.process.kill()
         self.process.wait()
-        self._link.close()
+        self.link.close()
 
     def restart_program(self) -> None:
         """Kills the program and starts it again, while the simulation runs."""
@@ -193,7 +194,7 @@ class Flight:
         while True:
             try:
                 with redirect_stdout(io.StringIO()):  # it prints that it waits
-                    self._link = mavutil.mavlink_connection(address, source_system=255)
+                    self.link = mavutil.mavlink_connection(address, source_system=255)
                 break
             except OSError:
                 if time.monotonic() > end:
@@ -224,34 +225,38 @@ class Flight:
         if abs(self.time - self._beat) > 0.1:  # a ground station, and setpoints of PX4
             self._beat = self.time
             gcs, invalid = mavlink.MAV_TYPE_GCS, mavlink.MAV_AUTOPILOT_INVALID
-            self._link.mav.heartbeat_send(gcs, invalid, 0, 0, mavlink.MAV_STATE_ACTIVE)
-            if self._target is not None:
-                self._go(self._target)
-        message = self._link.recv_match(blocking=True, timeout=0.02)
+            self.link.mav.heartbeat_send(gcs, invalid, 0, 0, mavlink.MAV_STATE_ACTIVE)
+            if self.target is not None:
+                self._go(self.target)
+        message = self.link.recv_match(blocking=True, timeout=0.02)
         while message is not None:
-            name = message.get_type()
-            if name == "HEARTBEAT" and message.autopilot != mavlink.MAV_AUTOPILOT_INVALID:
-                self._armed = bool(message.base_mode & mavlink.MAV_MODE_FLAG_SAFETY_ARMED)
-                self._mode, self._system = message.custom_mode, message.get_srcSystem()
-            elif name == "LOCAL_POSITION_NED":
-                self._place = np.array([message.x, message.y, message.z])
-            elif name == "STATUSTEXT":
-                self.messages.append(f"{self.time:.1f} {message.text}")
-            elif name == "COMMAND_ACK" and message.result != mavlink.MAV_RESULT_ACCEPTED:
-                refused = f"command {message.command} refused: {message.result}"
-                self.messages.append(f"{self.time:.1f} {refused}")
-            elif name == "ATTITUDE":
-                self.yaw = message.yaw
-            message = self._link.recv_match(blocking=False)
+            self.receive(message)
+            message = self.link.recv_match(blocking=False)
+
+    def receive(self, message: Any) -> None:
+        """Heeds a message of the program."""
+        name = message.get_type()
+        if name == "HEARTBEAT" and message.autopilot != mavlink.MAV_AUTOPILOT_INVALID:
+            self._armed = bool(message.base_mode & mavlink.MAV_MODE_FLAG_SAFETY_ARMED)
+            self._mode, self.system = message.custom_mode, message.get_srcSystem()
+        elif name == "LOCAL_POSITION_NED":
+            self._place = np.array([message.x, message.y, message.z])
+        elif name == "STATUSTEXT":
+            self.messages.append(f"{self.time:.1f} {message.text}")
+        elif name == "COMMAND_ACK" and message.result != mavlink.MAV_RESULT_ACCEPTED:
+            refused = f"command {message.command} refused: {message.result}"
+            self.messages.append(f"{self.time:.1f} {refused}")
+        elif name == "ATTITUDE":
+            self.yaw = message.yaw
 
     def _command(self, command: int, *values: float) -> None:
         numbers = [*values, *[0.0] * (7 - len(values))]
-        self._link.mav.command_long_send(self._system, 1, command, 0, *numbers)
+        self.link.mav.command_long_send(self.system, 1, command, 0, *numbers)
 
     def _go(self, place: NDArray[np.float64]) -> None:
         ned, position = mavlink.MAV_FRAME_LOCAL_NED, 0b0000_1101_1111_1000
-        self._link.mav.set_position_target_local_ned_send(
-            0, self._system, 1, ned, position, *place, 0, 0, 0, 0, 0, 0, 0, 0
+        self.link.mav.set_position_target_local_ned_send(
+            0, self.system, 1, ned, position, *place, 0, 0, 0, 0, 0, 0, 0, 0
         )
 
     def _set_mode(self, mode: int) -> None:
@@ -260,8 +265,8 @@ class Flight:
             main, sub = mode >> 16 & 0xFF, mode >> 24
             self._command(mavlink.MAV_CMD_DO_SET_MODE, base, main, sub)
         else:
-            self._link.mav.set_mode_send(
-                self._system, mavlink.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED, mode
+            self.link.mav.set_mode_send(
+                self.system, mavlink.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED, mode
             )
 
     # --- the flight
@@ -275,7 +280,7 @@ class Flight:
         for ident in (mavlink.MAVLINK_MSG_ID_LOCAL_POSITION_NED, mavlink.MAVLINK_MSG_ID_ATTITUDE):
             self._command(interval, ident, 1e6 / rate)
         if self.program == "px4":
-            self._target = np.array([0.0, 0.0, -HEIGHT])
+            self.target = np.array([0.0, 0.0, -HEIGHT])
 
         def ask() -> None:
             self._set_mode(_OFFBOARD if self.program == "px4" else _GUIDED)
@@ -296,13 +301,13 @@ class Flight:
         """Flies NORTH from the place of the last message."""
         place = np.array([self._place[0] + NORTH, self._place[1], -HEIGHT])
         if self.program == "px4":
-            self._target = place
+            self.target = place
         self._go(place)
         self.wait(10.0)
 
     def disarm(self) -> bool:
         """Stops the motors, in flight too."""
-        self._target = None
+        self.target = None
         disarm, in_flight = mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 21196.0
         return self.until(
             lambda: not self._armed, 20.0, lambda: self._command(disarm, 0, in_flight)
@@ -312,7 +317,7 @@ class Flight:
         """Lands; whether it disarms."""
         mode = _AUTO_LAND if self.program == "px4" else _LAND
         self.until(lambda: self._mode == mode, 10.0, lambda: self._set_mode(mode))
-        self._target = None
+        self.target = None
         return self.until(lambda: not self._armed, 60.0)
 
 

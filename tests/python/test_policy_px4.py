@@ -1,0 +1,65 @@
+"""An exported policy flies the real PX4: PROPWASH_PX4 names its program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pymavlink")
+pytest.importorskip("onnxruntime")
+
+EXAMPLE = Path(__file__).parents[2] / "examples/firmware"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("PROPWASH_PX4" not in os.environ, reason="PROPWASH_PX4 is not set"),
+    pytest.mark.skipif(not shutil.which("cc"), reason="a C compiler is missing"),
+]
+
+
+@pytest.mark.parametrize("step", [0.0, 0.7])
+def test_a_policy_holds_and_moves_the_vehicle(
+    step: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from autopilot_programs import Flight
+    from propwash.gym.export_c import export_c
+
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    from px4_offboard import PolicyPilot, request
+
+    class PolicyFlight(Flight):
+        pilot: Any = None
+
+        def receive(self, message: Any) -> None:
+            super().receive(message)
+            if self.pilot is not None and message.get_type() == "ODOMETRY":
+                self.pilot.answer(message)
+
+    export_c("hover", tmp_path / "c", "policy")
+    sources = [tmp_path / "c/policy.c", tmp_path / "c/policy_test.c"]
+    library = tmp_path / "policy.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", *sources, "-lm", "-o", library], check=True)
+    (tmp_path / "px4").mkdir()
+    binary = Path(os.environ["PROPWASH_PX4"])
+    with PolicyFlight("px4", binary, "flightgoggles", tmp_path / "px4") as flight:
+        assert flight.arm()
+        assert flight.take_off()
+        flight.wait(5.0)
+        request(flight.link, flight.system, 96.0)
+        place = flight.samples[-1].position.copy()
+        flight.pilot, flight.target = PolicyPilot(library, flight.link), None
+        flight.wait(3.0)
+        north, west, up = flight.pilot.goal
+        flight.pilot.goal = (north + step, west, up)
+        flight.wait(7.0)
+        flown = [s for s in list(flight.samples) if s.time >= flight.time - 3.0]
+        assert flight.land()
+    places = np.array([sample.position for sample in flown])
+    # PX4's estimate drifts by some decimetres; world axes are east, north, up
+    assert np.abs(places.mean(axis=0) - place - (0.0, step, 0.0)).max() < 0.6
+    assert np.ptp(places, axis=0).max() < 0.6
