@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "modules.hpp"
 #include "propwash/world/collide.hpp"
+#include "propwash/world/nearest.hpp"
 #include "propwash/world/waypoints.hpp"
 #include "scene_class.hpp"
 #include "sensor_arrays.hpp"
@@ -237,6 +238,28 @@ py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& 
   return py::make_tuple(fraction, ids);
 }
 
+/// Signed distances of points to their nearest items, derivatives (n, 3) and ids.
+py::tuple nearest_rows(const PyScene& self, const Array& points, double reach,
+                       const MaybePool& pool) {
+  const auto n = static_cast<std::size_t>(points.shape(0));
+  auto distance = new_array<double>(n), normal = new_array<double>(n, 3);
+  auto ids = new_array<std::int32_t>(n);
+  const auto view = self.view<double>();
+  without_gil(n, [&] {
+    PyScene::in_parts(n, executor_of(pool), [&](std::size_t first, std::size_t count) {
+      for (std::size_t i = first; i < first + count; ++i) {
+        const auto found = nearest(view, vec3_at(points.data(i, 0)), reach);
+        distance.mutable_data()[i] = found.distance;
+        ids.mutable_data()[i] = found.id;
+        for (int k = 0; k < 3; ++k) {
+          normal.mutable_data()[3 * i + static_cast<std::size_t>(k)] = found.normal_W[k];
+        }
+      }
+    });
+  });
+  return py::make_tuple(distance, ids, normal);
+}
+
 template <class T>
 void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
   scene.def(("raycast_" + number).c_str(), &raycast_rows<T>, "origins"_a.noconvert(),
@@ -258,7 +281,8 @@ void bind_world(py::module_& m) {
       .def("placed", &placed_poses)
       .def("collide", &collide_rows, "positions"_a, "attitudes"_a, "radius"_a, "size"_a,
            "of_vehicles"_a = false)
-      .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a);
+      .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a)
+      .def("nearest", &nearest_rows, "points"_a.noconvert(), "reach"_a, "pool"_a);
   bind_rows<float>(scene, "float32");
   bind_rows<double>(scene, "float64");
 }

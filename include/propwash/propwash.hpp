@@ -110,6 +110,7 @@
 #include "propwash/world/depth_camera.hpp"
 #include "propwash/world/distortion.hpp"
 #include "propwash/world/intersect.hpp"
+#include "propwash/world/nearest.hpp"
 #include "propwash/world/overlap.hpp"
 #include "propwash/world/poses.hpp"
 #include "propwash/world/range_finder.hpp"

@@ -25,7 +25,7 @@ from propwash.world._items import (
     Start,
 )
 from propwash.world._motion import Motion, Pose, Waypoints
-from propwash.world._results import Collisions, Markers, RayHits, SphereHits
+from propwash.world._results import Collisions, Markers, NearestItems, RayHits, SphereHits
 from propwash.world._scene import Scene, scene_json_schema, scene_names
 from propwash.world._skeleton import Skeleton, person, poses_between
 from propwash.world._surface import surface_points
@@ -43,6 +43,7 @@ __all__ = [
     "Marker",
     "Markers",
     "Mesh",
+    "NearestItems",
     "Motion",
     "Plane",
     "Pose",

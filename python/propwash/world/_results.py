@@ -37,6 +37,18 @@ class SphereHits(NamedTuple):
     """(…,) index of the item in `scene.items`; -1 without contact"""
 
 
+class NearestItems(NamedTuple):
+    """The nearest items of points; the leading axes are those of the points."""
+
+    distance: NDArray[np.float64]
+    """(…,) m, negative inside a body; infinity without an item within reach"""
+    id: NDArray[np.int32]
+    """(…,) index of the item in `scene.items`; -1 without one"""
+    normal: NDArray[np.float64]
+    """(…, 3) unit, world frame, away from the item: the derivative of `distance` by the point; 0
+    without an item"""
+
+
 class Markers(NamedTuple):
     """Infrared beacons."""
 

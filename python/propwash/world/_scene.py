@@ -17,7 +17,7 @@ from propwash.fleet.threads import ThreadPool, pool_of
 from propwash.world import _files as _scene_files
 from propwash.world import _mesh_rays
 from propwash.world._items import Gate, Item, Marker, Start, poses_of
-from propwash.world._results import Collisions, Markers, RayHits, SphereHits
+from propwash.world._results import Collisions, Markers, NearestItems, RayHits, SphereHits
 
 Meshes = Literal["auto", "builtin", "embree"]
 
@@ -364,6 +364,25 @@ class Scene:
             ids = self._core.collide(places, attitudes, 0.0, tuple(edges.tolist()))
         ids = ids.reshape(shape)
         return Collisions(ids >= 0, ids)
+
+    def nearest(
+        self, points: ArrayLike, reach: float = np.inf, *, threads: int | ThreadPool = 1
+    ) -> NearestItems:
+        """Returns the signed distances of points to their nearest items, and the derivatives.
+
+        points: (…, 3) m, world frame. reach: m; items farther away are not found. threads: as for a
+        Fleet. Items are solid, planes below; meshes are surfaces, at distances >= 0. Inside several
+        bodies the deepest counts. At equal distances, in the middle of a body or on a surface, the
+        normal is that of one side. A point that is not finite has no nearest item. Raises ValueError
+        or TypeError for invalid arguments.
+        """
+        shape, rows = _checks.flattened("points", points, 3)
+        places = np.ascontiguousarray(rows, dtype=np.float64)
+        limit = _checks.positive("reach", reach, "m", infinite=True)
+        distance, ids, normal = self._core.nearest(places, limit, pool_of(threads))
+        return NearestItems(
+            distance.reshape(shape), ids.reshape(shape), normal.reshape((*shape, 3))
+        )
 
     def spherecast(self, start: ArrayLike, end: ArrayLike, radius: float) -> SphereHits:
         """Moves spheres straight from `start` to `end` and returns their first contacts.
