@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,54 +30,8 @@ Record = TypeVar("Record")
 Flags = NDArray[np.bool_]
 
 
-class Sampled(Protocol):
-    """The n vehicles that sensors are attached to: a bound fleet, or one vehicle.
-
-    A context manager that locks them for this thread.
-    """
-
-    @property
-    def size(self) -> int:
-        """Number of vehicles."""
-
-    @property
-    def dt(self) -> float:
-        """s, of a step."""
-
-    @property
-    def steps(self) -> int:
-        """The step count, on which samples are taken."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of the noise."""
-
-    @property
-    def first_id(self) -> int:
-        """Number of the first vehicle in the noise."""
-
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """(n,) s, since each vehicle's reset."""
-
-    def read(self, field: str) -> NDArray[Any]:
-        """A part of the state, (n, …)."""
-
-    def attach(self, sampler: Any) -> None:
-        """Starts to call a sampler."""
-
-    def detach(self, sampler: Any) -> None:
-        """Ends to call a sampler."""
-
-    def snapshot(self) -> bytes:
-        """The state of the vehicles."""
-
-    def restore(self, snapshot: bytes) -> None:
-        """Restores snapshot()."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: object) -> Any: ...
+Sampled = Any
+"""What is sampled: a bound fleet, or one vehicle that looks like it (vehicle/_sensors.py)."""
 
 
 @dataclass(frozen=True)
