@@ -35,7 +35,7 @@ Sampled = Any
 
 
 @dataclass(frozen=True)
-class Sample(Generic[Reading]):
+class SensorSample(Generic[Reading]):
     """A reading and the step at which it is available."""
 
     due: int
@@ -44,7 +44,7 @@ class Sample(Generic[Reading]):
     """(n,) s, since each vehicle's reset; NaN: no reading."""
     reading: Reading
 
-    def without(self, mask: Flags) -> Sample[Reading]:
+    def without(self, mask: Flags) -> SensorSample[Reading]:
         """A copy without the readings of the vehicles of a mask."""
         time = self.time.copy()
         time[mask] = np.nan
@@ -52,7 +52,7 @@ class Sample(Generic[Reading]):
 
     def replaced(
         self, rows: NDArray[np.intp], time: NDArray[np.float64], reading: Reading
-    ) -> Sample[Reading]:
+    ) -> SensorSample[Reading]:
         """A copy with other times and readings in some rows."""
 
         def put(whole: NDArray[Any], some: NDArray[Any]) -> NDArray[Any]:
@@ -125,7 +125,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         while self._pending and self._pending[0].due <= now:
             self._current = self._pending.popleft()
 
-    def arrived(self) -> Sample[Reading]:
+    def arrived(self) -> SensorSample[Reading]:
         """The last available sample; it is immutable."""
         with self._core:
             self._deliver()
@@ -144,7 +144,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """Restarts as newly attached: takes sample 0 now."""
         self._start, self._sample = step, 0
         self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
-        self._pending: deque[Sample[Reading]] = deque()
+        self._pending: deque[SensorSample[Reading]] = deque()
         first = self._take(step)
         self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
 
@@ -156,7 +156,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """Takes the sample that is due at a step; called between steps."""
         self._take(step)
 
-    def _take(self, step: int) -> Sample[Reading]:
+    def _take(self, step: int) -> SensorSample[Reading]:
         core = self._core
         reading, self._bias = self._sensor.sampled(
             _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, _now(core)
@@ -165,7 +165,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
             array.flags.writeable = False
         time = core.time
         time.flags.writeable = False
-        sample = Sample(step + self._latency_steps, time, reading)
+        sample = SensorSample(step + self._latency_steps, time, reading)
         self._deliver()
         self._pending.append(sample)
         self._sample += 1
@@ -286,16 +286,16 @@ def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:
     return type(records[0])(**changed)
 
 
-def _packed(sample: Sample[Any]) -> list[Any]:
+def _packed(sample: SensorSample[Any]) -> list[Any]:
     arrays = arrays_of(sample.reading).values()
     return [sample.due, sample.time.tobytes(), [array.tobytes() for array in arrays]]
 
 
-def _unpacked(packed: list[Any], like: Sample[Reading]) -> Sample[Reading]:
+def _unpacked(packed: list[Any], like: SensorSample[Reading]) -> SensorSample[Reading]:
     due, time, contents = packed
     arrays = arrays_of(like.reading)
     read = {
         name: np.frombuffer(content, array.dtype).reshape(array.shape)
         for (name, array), content in zip(arrays.items(), contents, strict=True)
     }
-    return Sample(due, np.frombuffer(time), type(like.reading)(**read))
+    return SensorSample(due, np.frombuffer(time), type(like.reading)(**read))
