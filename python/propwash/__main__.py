@@ -6,13 +6,16 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from propwash._bridge import uninterrupted
+
 __all__ = ["main", "run"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status: 0, 2 for invalid input, 130 after Ctrl-C."""
     try:
-        from propwash.cli.main import main as command  # takes a second
+        with uninterrupted():  # an interrupted import may end the process by the signal later
+            from propwash.cli.main import main as command  # takes a second
 
         return command(arguments)
     except KeyboardInterrupt:

@@ -6,9 +6,9 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from types import FrameType
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType, SimpleNamespace
 from typing import Any, Protocol
 
 
@@ -137,3 +137,18 @@ class Interrupt:
         for number, before in self._before.items():
             if before is not None:  # not set from Python
                 signal.signal(number, before)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A context in which Ctrl-C and SIGTERM wait: it raises KeyboardInterrupt at its end."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as of a job in the background
+        yield
+        return
+    block = SimpleNamespace(stopped=False)
+    try:
+        with Interrupt(block):
+            yield
+    finally:
+        if block.stopped:
+            raise KeyboardInterrupt

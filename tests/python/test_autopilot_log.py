@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,6 +129,69 @@ def test_killed_process_leaves_a_log(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program, str(file)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert logs.read_record(file).time[-1] > 1.7
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """Files of this process cannot grow beyond 60 kB."""
+    resource = pytest.importorskip("resource", reason="Windows has no limit of the size of files")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("small_disk")
+@pytest.mark.parametrize("suffix", [".csv", ".mcap"])
+def test_a_full_disk_ends_the_log_but_not_the_flight(suffix: str, tmp_path: Path) -> None:
+    if suffix == ".mcap":
+        pytest.importorskip("mcap")
+    file, part = tmp_path / f"flight{suffix}", tmp_path / "flight.csv"
+    if suffix == ".mcap":
+        part = tmp_path / "flight.part.csv"
+    reported: list[str] = []
+    recording = Recording(simulation_of(250.0), lambda sample: True, file, reported.append)
+
+    def fly() -> None:
+        with recording:
+            climb(recording, 3.0)
+            assert recording.simulation.sample.time == pytest.approx(3.0)
+            climb(recording, 0.2)  # the next flight has a log
+
+    with pytest.raises(OSError, match=re.escape(str(part))):
+        fly()
+    assert len(reported) == 1
+    assert str(part) in reported[0]
+    assert recording.files == [part, tmp_path / f"flight-2{suffix}"]
+    assert 0.3 < logs.read_record(part).time[-1] < 2.0  # whole rows
+    assert len(logs.read_record(recording.files[1])) == 50
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_within_a_write_loses_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, calls = logs.RecordStream.add, iter(range(9))
+
+    def interrupted(*arguments: Any) -> None:
+        if next(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        add(*arguments)
+
+    monkeypatch.setattr(logs.RecordStream, "add", interrupted)
+    file = tmp_path / "flight.csv"
+    recording = Recording(simulation_of(250.0), lambda sample: True, file)
+
+    def fly() -> None:
+        with recording:
+            climb(recording, 1.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        fly()
+    time, seen = logs.read_record(file).time, recording.simulation.sample.time
+    assert 0.2 < seen < 0.6
+    assert time == pytest.approx(np.arange(len(time)) * 0.004)
+    assert time[-1] == pytest.approx(seen)
 
 
 @pytest.mark.parametrize("rate", [250.0, 400.0])

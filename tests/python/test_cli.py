@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import propwash as pw
 import pytest
 from log_files import write_simulated_flight
 from propwash.__main__ import main
+from propwash._bridge import uninterrupted
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -77,6 +79,40 @@ runpy.run_module("propwash", run_name="__main__")
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "propwash: stopped\n")
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_waits_for_the_end_of_a_block() -> None:
+    done = []
+
+    def work() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("before the interrupt")
+        done.append("after it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["before the interrupt"]
+
+
+def test_ctrl_c_does_not_interrupt_the_imports_of_the_start() -> None:
+    """Interrupts code that an extension runs: Python would end by the signal, not with 130."""
+    program = """
+import ctypes, importlib.abc, runpy, signal, sys
+class Interrupter(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "propwash.cli.ros":
+            ctypes.pythonapi.PyRun_SimpleString(b"__import__('signal').raise_signal(2)")
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupter())
+sys.argv[1:] = ["ros"]
+runpy.run_module("propwash", run_name="__main__")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "propwash: stopped\n")
 
 
 def test_paths_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

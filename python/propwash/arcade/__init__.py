@@ -1,4 +1,7 @@
-"""People fly simulated vehicles in a browser; every flight is recorded (docs/arcade.md)."""
+"""People fly simulated vehicles in a browser; every flight is recorded (docs/arcade.md).
+
+Experimental: names and behaviour may change in any minor version.
+"""
 
 from __future__ import annotations
 

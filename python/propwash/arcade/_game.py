@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _rotation, race
+from propwash import _checks, race
 from propwash.arcade._guide import Lesson
 from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
@@ -24,6 +24,7 @@ from propwash.vehicle import (
     ground,
 )
 from propwash.vehicle import files as vehicles
+from propwash.vehicle.hosted import HostedVehicle
 from propwash.world import Scene
 
 Array = NDArray[np.float64]
@@ -67,12 +68,18 @@ class Game:
         self.scene = course.scene(self.seed)
         floor, height = _ground_of(self.scene)
         self.vehicle = ground.with_contact(vehicles.load(vehicle), height)
-        self._start = _standing(self.scene, self.vehicle)
+        self._start = _start(self.scene, self.vehicle)
         self._sticks = StickMap(self.vehicle, rates)
-        self._uav = Multicopter(self.vehicle, seed=self.seed, noise=noise)
+        self._host = HostedVehicle(
+            Multicopter(self.vehicle, seed=self.seed, noise=noise),
+            {"state": self._start, "seed": self.seed},
+            DEFAULT_DT,
+            idle=RotorSpeeds(np.zeros(len(self.vehicle.rotors))),
+            arms_itself=True,
+        )
         self._rule = Rule(self.scene, floor, self._start.position)
         self._recorder = FlightRecorder(self.vehicle)
-        self._stopped = RotorSpeeds(np.zeros(self._uav.rotors))
+        self._host.stepped = self._recorder.stepped
         self._noise = noise
         self.reset()
 
@@ -84,8 +91,8 @@ class Game:
 
     def reset(self) -> None:
         """Returns to the ground, at time 0, with the motors stopped."""
-        self._uav.reset(self._start, seed=self.seed)
-        self._state = self._uav.state
+        self._host.reset()
+        self._state = self._host.vehicle.state
         self._sticks.reset()
         self._rule.reset()
         self._recorder.clear()
@@ -120,11 +127,10 @@ class Game:
             return self._snapshot
         before = self._state.position
         stands = self.phase == "ready" and before[2] - self._start.position[2] < _STANDING
-        command = self._sticks.command(sticks, mode, self._state, bool(stands)) or self._stopped
-        for _ in range(SUBSTEPS):
-            self._uav.step(command, DEFAULT_DT)
-            self._recorder.stepped(self._uav.rotor_command)
-        self._state = self._uav.state
+        command = self._sticks.command(sticks, mode, self._state, bool(stands))
+        uav, self._host.command = self._host.vehicle, command
+        self._host.step(SUBSTEPS)
+        self._state = uav.state
         self._ticks += 1
         if self.phase == "ready":
             self._wait(before)
@@ -134,8 +140,8 @@ class Game:
         self._recorder.row(
             self._ticks * TICK,
             self._state,
-            self._uav.imu,
-            voltage=self._uav.battery_voltage,
+            uav.imu,
+            voltage=uav.battery_voltage,
             sticks=(sticks.roll, sticks.pitch, sticks.yaw, sticks.throttle),
             mode=mode,
             command=command,
@@ -227,10 +233,8 @@ def _ground_of(scene: Scene) -> tuple[str, float]:
     return scene.names[int(hit.id)], float(start.position[2] - hit.distance)
 
 
-def _standing(scene: Scene, vehicle: VehicleParameters) -> MulticopterState:
+def _start(scene: Scene, vehicle: VehicleParameters) -> MulticopterState:
     """The state of a vehicle on the ground below the start of a scene."""
     assert scene.start is not None
-    place = np.array([*scene.start.position[:2], ground.rest_height(vehicle)])
-    level = np.array(_rotation.about_z(scene.start.yaw))
-    rotors = np.zeros(len(vehicle.rotors))
-    return MulticopterState(place, np.zeros(3), level, np.zeros(3), rotors)
+    x, y, _ = scene.start.position
+    return ground.standing(vehicle, x, y, scene.start.yaw)

@@ -75,7 +75,8 @@ class Rule:
         times: s, since take-off, of the rows. before, after: (3,) m, their positions.
         """
         time, line = np.array(times), np.array((before, after))
-        passed = self._passed(time, line)
+        passed = race.gates_in_order(self.gates[len(self.passages) :], time, line)
+        passed = [passage for passage in passed if passage.time <= TIME_LIMIT]
         hit = self.scene.spherecast(before, after, race.COLLISION_RADIUS)
         contact = times[0] + float(hit.fraction) * (times[1] - times[0])
         finish = passed[-1].time if len(self.passages) + len(passed) == len(self.gates) else np.inf
@@ -90,17 +91,6 @@ class Rule:
             right = range(len(self.passages), len(self.passages) + len(passed))
             self.wrong = self._openings.wrong(right, times[1], before, after) or self.wrong
         self.passages += passed
-
-    def _passed(self, time: Array, line: Array) -> list[race.Passage]:
-        """The next gates in order that the line passes."""
-        found: list[race.Passage] = []
-        for gate in self.gates[len(self.passages) :]:
-            after = found[-1].time if found else -np.inf
-            candidates = [p for p in race.passages(gate, time, line) if p.time > after]
-            if not candidates or candidates[0].time > TIME_LIMIT:
-                break
-            found.append(candidates[0])
-        return found
 
     def _is_near(self, position: Array) -> bool:
         if position[2] < self._height + TAKE_OFF_CLEARANCE:  # on long legs

@@ -1,5 +1,7 @@
 """Flight controllers in the loop: Betaflight, PX4 and ArduPilot fly a simulated multicopter.
 
+Experimental: names and behaviour may change in any minor version.
+
 `python -m propwash autopilot` runs them; docs/autopilot.md.
 """
 

@@ -13,6 +13,7 @@ from propwash.autopilot import _motors
 from propwash.logs import Layout
 from propwash.vehicle import Multicopter, RotorSpeeds, VehicleParameters, ground
 from propwash.vehicle import files as vehicles
+from propwash.vehicle.hosted import HostedVehicle
 
 Array = NDArray[np.float64]
 
@@ -75,19 +76,33 @@ class Simulation:
             parameters = _motors.with_reversed_spins(parameters)
         parameters = ground.with_contact(parameters)
         self.parameters = parameters
-        self.dt, self.substeps = dt, substeps
-        self.uav = Multicopter(parameters, seed=seed, noise=noise)
+        self.substeps = substeps
         self._rest_height = ground.rest_height(parameters)
         self._max = np.array(parameters.motor_values("speed_max"))
+        self.host = HostedVehicle(
+            Multicopter(parameters, seed=seed, noise=noise),
+            {"state": ground.standing(parameters)},
+            dt,
+            arms_itself=True,
+            averages_imu=True,
+        )
         self.reset()
+
+    @property
+    def uav(self) -> Multicopter:
+        """The vehicle."""
+        return self.host.vehicle
 
     def reset(self) -> None:
         """Puts the vehicle back on the ground at the start, at time 0, with the motors off."""
         self._motors = np.zeros(self.uav.rotors)
-        self.uav.reset(
-            position=(0.0, 0.0, self._rest_height), rotor_speeds=np.zeros(self.uav.rotors)
-        )
+        self.host.reset()
         self.sample = self._sampled(np.array([0.0, 0.0, 9.81]), np.zeros(3))
+
+    @property
+    def dt(self) -> float:
+        """s, of a step."""
+        return self.host.dt
 
     @property
     def period(self) -> float:
@@ -97,7 +112,7 @@ class Simulation:
     @period.setter
     def period(self, period: float) -> None:
         self.substeps = math.ceil(period / _MAX_STEP - 1e-9)
-        self.dt = period / self.substeps
+        self.host.dt = period / self.substeps
 
     @property
     def on_ground(self) -> bool:
@@ -112,14 +127,11 @@ class Simulation:
     def step(self, motors: Array) -> Sample:
         """Advances by one period with motor outputs from 0 to 1; returns the new sample."""
         self._motors = np.clip(motors, 0.0, 1.0)
-        command = RotorSpeeds(np.sqrt(self.motor_map.to_rotors(self._motors)) * self._max)
-        force, rate = np.zeros(3), np.zeros(3)
-        for _ in range(self.substeps):
-            self.uav.step(command, self.dt)
-            reading = self.uav.imu
-            force += reading.specific_force
-            rate += reading.angular_rate
-        self.sample = self._sampled(force / self.substeps, rate / self.substeps)
+        speeds = np.sqrt(self.motor_map.to_rotors(self._motors)) * self._max
+        self.host.command = RotorSpeeds(speeds)
+        self.host.step(self.substeps)
+        force, rate, _ = self.host.imu_mean()
+        self.sample = self._sampled(force, rate)
         return self.sample
 
     def _sampled(self, force: Array, rate: Array) -> Sample:

@@ -154,7 +154,7 @@ def observed(loop: Loop, pilot: Pilot, options: argparse.Namespace, advice: str)
     pilot = OscillationMonitor(loop.simulation, pilot, report, advice)
     with ExitStack() as stack:
         if options.log is not None:
-            recording = Recording(loop.simulation, pilot, options.log, seed=options.seed)
+            recording = Recording(loop.simulation, pilot, options.log, report, seed=options.seed)
             stack.callback(_report_logs, recording)
             pilot = stack.enter_context(recording)
         yield pilot
@@ -163,5 +163,5 @@ def observed(loop: Loop, pilot: Pilot, options: argparse.Namespace, advice: str)
 def _report_logs(recording: Recording) -> None:
     for file in recording.files:
         report(f"log: {file}; python -m propwash replay {file}")
-    if not recording.files:
+    if not recording.files and recording.error is None:
         report("no log: the vehicle was not simulated")

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from propwash import _core
+from propwash._bridge import uninterrupted
 from propwash._files import check_file
 from propwash.cli import bench, demo
 from propwash.cli._shared import add_vehicle, progress, saved
@@ -24,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     KeyboardInterrupt is left to `propwash.__main__`.
     """
-    parser = make_parser()
+    with uninterrupted():  # it imports the commands
+        parser = make_parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
         # relative to the extension: an editable install keeps this file elsewhere

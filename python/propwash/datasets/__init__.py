@@ -1,5 +1,7 @@
 """Data sets of simulated flights: Blackbird and EuRoC formats.
 
+Experimental: names and behaviour may change in any minor version.
+
     datasets.Blackbird(environment="room", duration=60.0).write("set", "star", "forward", 4.0)
     datasets.Euroc(environment="warehouse").write("oval", "oval", "forward", 2.0)
 

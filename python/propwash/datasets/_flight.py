@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks
+from propwash import _checks, _rotation
 from propwash.trajectories import Path, Reference, Repeated
 from propwash.vehicle.multicopter import Multicopter, Trajectory
 from propwash.vehicle.parameters import VehicleParameters
@@ -126,9 +126,7 @@ def fly(
         )
     uav = Multicopter(vehicle, seed=seed)
     first = reference[0]
-    yaw = float(first.yaw)
-    attitude = (np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw))
-    uav.reset(position=first.position, attitude=attitude)
+    uav.reset(position=first.position, attitude=_rotation.about_z(float(first.yaw)))
     motion = uav.rollout(reference.command("indi"), 1.0 / STEP_RATE)
     error = np.linalg.norm(motion.position - reference.position, axis=1)
     worst = int(np.argmax(error))

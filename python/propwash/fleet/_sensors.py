@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.fleet._types import Core, SensorRecord
-from propwash.sampling import AttachedSensor, Sample, Sensor, SensorCarrier
+from propwash.sampling import AttachedSensor, Sensor, SensorCarrier, SensorSample
 from propwash.sampling.sensor import arrays_of
 
 Reading = TypeVar("Reading")
@@ -27,7 +27,7 @@ class FleetSensor(AttachedSensor[Reading]):
         """(n,) s, since each vehicle's reset, time of the reading; NaN: none yet."""
         return self.arrived().time
 
-    def record(self, samples: list[Sample[Reading]]) -> SensorRecord:
+    def record(self, samples: list[SensorSample[Reading]]) -> SensorRecord:
         """Stacks samples of arrived() into arrays (T, n, …)."""
 
         def whole(rows: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:

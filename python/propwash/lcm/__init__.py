@@ -1,5 +1,7 @@
 """LCM: a simulated vehicle for programs that communicate by LCM (docs/lcm.md).
 
+Experimental: names and behaviour may change in any minor version.
+
     simulation = lcm.Simulation("blackbird")
     lcm.Run(simulation, lcm.connect()).run(duration=10.0)
 

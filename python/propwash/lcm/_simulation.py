@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, frames
+from propwash import _checks, _rotation, frames
 from propwash._bridge import Refused
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.lcm._types import Malformed, Values, message_types
-from propwash.vehicle.commands import Command
+from propwash.vehicle.hosted import HostedVehicle
 from propwash.vehicle.multicopter import Multicopter
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -79,20 +79,29 @@ class Simulation:
     ) -> None:
         self._rate = _checks.whole_number("step_rate", step_rate, 100, 100_000)
         self._rates = _checked_rates(rates or {}, self._rate)
-        self._uav = Multicopter(vehicle, seed=seed, noise=noise)
+        uav = Multicopter(vehicle, seed=seed, noise=noise)
         self._reference = reference
         if reference is not None:
             position, yaw = reference.position[0], float(reference.yaw[0])
         _checks.number("yaw", yaw, "a finite number [rad]")
-        attitude = np.array([math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw)])
-        self._start = (_checks.shaped("position", position, (3,)), attitude)
+        start = {
+            "position": _checks.shaped("position", position, (3,)),
+            "attitude": _rotation.about_z(yaw),
+            "rotor_speeds": np.zeros(uav.rotors) if reference is None else None,
+        }
+        self._host = HostedVehicle(
+            uav,
+            start,
+            1.0 / self._rate,
+            idle=RotorSpeeds(np.zeros(uav.rotors)),
+            arms_itself=reference is not None,
+            averages_imu=True,
+        )
         self.refused = Refused() if refused is None else refused
         self._ticks = 0
-        self._command: Command
         self.lock_step = lock_step
         self.asked: int | None = None
         """us, the time until which a message on `step` asked to simulate; None: answered."""
-        self._reset()
 
     @property
     def utime(self) -> int:
@@ -102,12 +111,12 @@ class Simulation:
     @property
     def armed(self) -> bool:
         """Whether the vehicle moves."""
-        return self._armed
+        return self._host.armed
 
     @property
     def uav(self) -> Multicopter:
         """The vehicle."""
-        return self._uav
+        return self._host.vehicle
 
     def receive(self, channel: str, data: bytes) -> None:
         """Takes a message on a channel of `COMMANDS`; invalid messages are counted in `refused`."""
@@ -124,11 +133,16 @@ class Simulation:
     def step(self) -> list[tuple[str, bytes]]:
         """Simulates one step; returns the messages, with their channels, that are due then."""
         self._ticks += 1
-        if self._armed:
-            self._move()
-            reading = self._uav.imu
-            self._readings += np.concatenate([reading.angular_rate, reading.specific_force])
-            self._count += 1
+        if self._reference is not None:
+            self._host.command = self._reference_row().command("indi")
+        try:
+            self._host.step()
+        except ValueError as error:  # such as rates for rotors that cannot produce them
+            if self._reference is not None:
+                raise
+            self.refused.add("a command that the vehicle does not take", str(error))
+            self._host.command = None
+            self._host.step()
         return self.messages()
 
     def messages(self) -> list[tuple[str, bytes]]:
@@ -151,9 +165,9 @@ class Simulation:
 
     def _take(self, channel: str, values: Values) -> None:
         if channel == "arm":
-            self._armed = True
+            self._host.armed = True
         elif channel == "reset":
-            self._reset()
+            self._host.reset()
         elif channel == "step":
             if not self.lock_step:
                 raise Malformed("no lock step")
@@ -163,40 +177,16 @@ class Simulation:
         elif channel == "rateThrust":
             rates, thrust = values["rates"], values["thrust"]
             _require_moderate([*rates, thrust])
-            self._command = RateThrust(frames.frd_to_flu(rates), thrust=thrust)
+            self._host.command = RateThrust(frames.frd_to_flu(rates), thrust=thrust)
         else:
-            if values["num"] != self._uav.rotors:
+            if values["num"] != self.uav.rotors:
                 raise Malformed("wrong number of rotors")
             _require_moderate(values["speeds"])
-            self._command = RotorSpeeds(values["speeds"])
-
-    def _move(self) -> None:
-        dt = 1.0 / self._rate
-        if self._reference is not None:
-            self._uav.step(self._reference_row().command("indi"), dt)
-            return
-        try:
-            self._uav.step(self._command, dt)
-        except ValueError as error:  # such as rates for rotors that cannot produce them
-            self.refused.add("a command that the vehicle does not take", str(error))
-            self._command = RotorSpeeds(np.zeros(self._uav.rotors))
-            self._uav.step(self._command, dt)
+            self._host.command = RotorSpeeds(values["speeds"])
 
     def _reference_row(self) -> Reference:
         assert self._reference is not None
         return self._reference[min(self._ticks, len(self._reference) - 1)]
-
-    def _reset(self) -> None:
-        """To the start, disarmed, without a command; with a path: at its start, in hover."""
-        position, attitude = self._start
-        stopped = np.zeros(self._uav.rotors)
-        flies = self._reference is not None
-        self._uav.reset(
-            position=position, attitude=attitude, rotor_speeds=None if flies else stopped
-        )
-        self._armed = flies
-        self._command = RotorSpeeds(stopped)
-        self._readings, self._count = np.zeros(6), 0
 
     def _stamp(self, ticks: float) -> int:
         return round(ticks * 1_000_000 / self._rate)
@@ -207,19 +197,18 @@ class Simulation:
     # the values of each channel; None: nothing to publish
 
     def _imuRaw(self) -> Values | None:
-        if not self._count:
+        force, rate, count = self._host.imu_mean()
+        if not count:
             return None
-        mean = self._readings / self._count
-        utime = self._stamp(self._ticks - 0.5 * (self._count - 1))
-        self._readings, self._count = np.zeros(6), 0
-        gyro, accel = frames.flu_to_frd(mean.reshape(2, 3)).tolist()
+        utime = self._stamp(self._ticks - 0.5 * (count - 1))
+        gyro, accel = (frames.flu_to_frd(mean).tolist() for mean in (rate, force))
         return {"utime": utime, "gyro": gyro, "accel": accel}
 
     def _poseMoCap(self) -> Values:
         return {
             "utime": self.utime,
-            "position": frames.enu_to_ned(self._uav.position).tolist(),
-            "orient": frames.quaternion_enu_flu_to_ned_frd(self._uav.attitude).tolist(),
+            "position": frames.enu_to_ned(self.uav.position).tolist(),
+            "orient": frames.quaternion_enu_flu_to_ned_frd(self.uav.attitude).tolist(),
         }
 
     def _poseRef(self) -> Values | None:
@@ -231,15 +220,15 @@ class Simulation:
         return {"utime": self.utime, "position": position, "orientEuler": [0.0, 0.0, yaw]}
 
     def _rpmFeedback(self) -> Values:
-        rpms = (_RPM * self._uav.rotor_speeds).tolist()
+        rpms = (_RPM * self.uav.rotor_speeds).tolist()
         count = len(rpms)
         return {"utime": self.utime, "num": count, "sample_us": [self.utime] * count, "rpms": rpms}
 
     def _motorsPwms(self) -> Values:
         """Duty cycles as pulses; that of a rotor speed as `logs` and `identify` define it."""
-        command = self._uav.rotor_command if self._armed else np.zeros(self._uav.rotors)
-        motor = self._uav.parameters.motor
-        fraction = command / np.array(self._uav.parameters.motor_values("speed_max"))
+        command = self.uav.rotor_command if self.armed else np.zeros(self.uav.rotors)
+        motor = self.uav.parameters.motor
+        fraction = command / np.array(self.uav.parameters.motor_values("speed_max"))
         duty = (fraction - motor.speed_offset) / (1.0 - motor.speed_offset)
         pulses = np.rint(_PULSE_MIN + _PULSE_SPAN * np.clip(duty, 0.0, 1.0)).astype(int)
         return {"utime": self.utime, "num": len(pulses), "pwms": pulses.tolist()}

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from propwash import _files
-from propwash.lcm import is_event_log
-from propwash.logs import _blackbox, _lcm, _mcap, _rosbag, _ulog
+from propwash.logs import _blackbox, _mcap, _rosbag, _ulog
 from propwash.logs import _flights as flights
 from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
 from propwash.logs._csv_table import CsvTable
@@ -96,7 +95,11 @@ def read_log(
             return _mcap.read(file, columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
         return _rosbag.read(existing(file), columns, (start, stop))
-    if is_event_log(file):
+    from propwash import lcm  # it hosts vehicles too: the core does not import it
+
+    if lcm.is_event_log(file):
+        from propwash.logs import _lcm
+
         return _lcm.read(file, columns, (start, stop))
     flight = _read_csv(file, columns, (start, stop), vehicle)
     check_length(flight.path, flight.time)

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -142,12 +143,12 @@ class RecordStream:
 
     The rows are in the file when `add` returns: they remain if the process is killed.
 
-    Raises OSError if the file cannot be written.
+    Raises OSError, with the file, if it cannot be written; whole lines remain.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
-        self._stream = self.path.open("wb")
+        self._stream = self.path.open("wb", buffering=0)
         self._present: list[str] = []
 
     def add(self, record: FlightRecord, rows: int | None = None) -> None:
@@ -168,8 +169,15 @@ class RecordStream:
             self._write(text.getvalue())
 
     def _write(self, text: str) -> None:
-        self._stream.write(text.encode())
-        self._stream.flush()
+        left, start = memoryview(text.encode()), self._stream.tell()
+        try:
+            while left:
+                left = left[self._stream.write(left) :]
+        except OSError as error:  # such as a full disk
+            with suppress(OSError):  # it may be a device
+                self._stream.truncate(start)
+            error.filename = str(self.path)
+            raise
 
     def _columns(self, record: FlightRecord, rows: slice) -> Iterator[list[Any]]:
         for name in self._present:

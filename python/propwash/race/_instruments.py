@@ -1,15 +1,17 @@
-"""The sensors of a vehicle in a race: reads them, and delays what they deliver."""
+"""The sensors of a vehicle in a race: attaches them, and converts what they deliver."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash.race._interface import Image, Range, Readings, SensorSuite, Sighting
+from propwash.sampling.sensor import Motion, Sampling, Sensor
 from propwash.sensors import Beacons, RangeFinder
 from propwash.vehicle.multicopter import Multicopter
 from propwash.world import Gate, Scene
@@ -35,8 +37,7 @@ class Instruments:
         if not isinstance(suite, SensorSuite):
             raise TypeError(f"sensors: expected a SensorSuite, got {suite!r:.100}")
         keys = np.random.SeedSequence(seed).generate_state(2, np.uint64)
-        self._vehicle, self._suite, self._dt = vehicle, suite, dt
-        self._beacons = Beacons(
+        beacons = Beacons(
             scene,
             suite.camera,
             deviation=suite.deviation,
@@ -44,52 +45,62 @@ class Instruments:
             miss_rate=suite.miss_rate,
             seed=int(keys[0]),
         )
-        self._range = RangeFinder(scene, variance=suite.range_variance, seed=int(keys[1]))
+        ground = RangeFinder(scene, variance=suite.range_variance, seed=int(keys[1]))
         numbers = {gate.name: number for number, gate in enumerate(gates)}
-        self._gates = np.array([numbers.get(name, -1) for name in self._beacons.gates], np.intp)
-        self._corners = np.asarray(self._beacons.corners, np.intp)
-        self._renderer: Any = None
+        self._gates = np.array([numbers.get(name, -1) for name in beacons.gates], np.intp)
+        self._corners = np.asarray(beacons.corners, np.intp)
+        self._vehicle, self._dt = vehicle, dt
+        attach = partial(vehicle.attach, latency=suite.latency, dt=dt)
+        self._beacons = attach(_Polled("beacons", beacons.measure), suite.rate)
+        self._range = attach(_Polled("range", ground.measure), suite.rate)
+        self._images = None
         if suite.image_rate > 0.0:
-            self._renderer = _renderer(scene, suite)
-        self._step = self._samples = self._images = 0
-        self._delay = int(np.ceil(suite.latency / dt - 1e-9))
-        self._pending: deque[tuple[int, Sighting, Range]] = deque()
-        self._pending_images: deque[tuple[int, Image]] = deque()
+            self._images = attach(_Polled("images", _renderer(scene, suite)), suite.image_rate)
 
     def read(self) -> Readings:
         """The readings at the present step; to be called once in each step."""
-        step, time = self._step, self._step * self._dt
-        self._step += 1
-        if time >= self._samples / self._suite.rate - 1e-9:
-            self._samples += 1
-            self._pending.append((step + self._delay, *self._sampled(time)))
-        if self._renderer is not None and time >= self._images / self._suite.image_rate - 1e-9:
-            self._images += 1
-            self._pending_images.append((step + self._delay, self._image(time)))
-        beacons = ground = image = None
-        if self._pending and self._pending[0][0] <= step:
-            _, beacons, ground = self._pending.popleft()
-        if self._pending_images and self._pending_images[0][0] <= step:
-            _, image = self._pending_images.popleft()
         imu = self._vehicle.imu
-        return Readings(time, imu.angular_rate, imu.specific_force, beacons, ground, image)
+        seen, ground = self._beacons.take(), self._range.take()
+        image = None if self._images is None else self._images.take()
+        return Readings(
+            self._rounded(self._vehicle.time),
+            imu.angular_rate,
+            imu.specific_force,
+            None if seen is None else self._sighting(seen),
+            None if ground is None else Range(self._rounded(self._range.time), float(ground.range)),
+            None if image is None else Image(self._rounded(self._images.time), image.pixels),
+        )
 
-    def _sampled(self, time: float) -> tuple[Sighting, Range]:
-        state = self._vehicle.state
-        seen = self._beacons.measure(state.position, state.attitude)
+    def _sighting(self, seen: Any) -> Sighting:
         rows = np.flatnonzero(seen.visible & (self._gates >= 0))
-        beacons = Sighting(time, self._gates[rows], self._corners[rows], seen.u[rows], seen.v[rows])
-        ground = self._range.measure(state.position, state.attitude)
-        return beacons, Range(time, float(ground.range))
+        gates, corners = self._gates[rows], self._corners[rows]
+        time = self._rounded(self._beacons.time)
+        return Sighting(time, gates, corners, seen.u[rows], seen.v[rows])
 
-    def _image(self, time: float) -> Image:
-        state = self._vehicle.state
-        renderer, camera = self._renderer
-        frame = renderer.render(camera, state.position, state.attitude)
-        return Image(time, np.array(frame.images[camera.name]))
+    def _rounded(self, time: float) -> float:
+        """A multiple of dt: the time of a vehicle is a sum of steps, with its rounding."""
+        return round(time / self._dt) * self._dt
 
 
-def _renderer(scene: Scene, suite: SensorSuite) -> tuple[Any, Any]:
+class _Polled(Sensor[Any]):
+    """A sensor that is read by a function, whose noise does not depend on the vehicle's seed."""
+
+    def __init__(self, kind: str, measure: Callable[[Array, Array], Any]) -> None:
+        super().__init__(0)
+        self.kind, self._measure = kind, measure  # type: ignore[misc]
+
+    def _read(self, motion: Motion, sampling: Sampling) -> Any:
+        return self._measure(motion.position, motion.attitude)
+
+
+@dataclass(frozen=True, eq=False)
+class _Images:
+    pixels: NDArray[np.uint8]
+    """(…, height, width, 3)."""
+
+
+def _renderer(scene: Scene, suite: SensorSuite) -> Callable[[Array, Array], _Images]:
+    """Images of the built-in renderer at a pose, position (1, 3) and attitude (1, 4)."""
     from propwash.render import Offscreen, RenderCamera
 
     camera = suite.camera
@@ -99,4 +110,10 @@ def _renderer(scene: Scene, suite: SensorSuite) -> tuple[Any, Any]:
         height=camera.height,
         vertical_fov_deg=camera.vertical_fov_deg,
     )
-    return renderer, RenderCamera("front", position=camera.position, attitude=camera.attitude)
+    front = RenderCamera("front", position=camera.position, attitude=camera.attitude)
+
+    def images(position: Array, attitude: Array) -> _Images:
+        frame = renderer.render(front, position[0], attitude[0])
+        return _Images(np.array([frame.images[front.name]]))
+
+    return images

@@ -1,5 +1,7 @@
 """The ROS nodes of FlightGoggles: topics, parameters and special cases, with or without ROS.
 
+Experimental: names and behaviour may change in any minor version.
+
 The logic of each node is a class without middleware, `Uav` or `Car`; `Node` runs several of them on
 one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does, `RclpyShell` to
 ROS 2, and `play` runs it over a bag without ROS. `CameraBridge` and `Reporter` are further parts.

@@ -11,6 +11,7 @@ from propwash.ros._node import Outputs
 from propwash.ros._parameters import CarSettings
 from propwash.ros._vehicle import VehicleNode, require_usable
 from propwash.vehicle import SpeedYawRate
+from propwash.vehicle.hosted import HostedVehicle
 
 DT = 1.0 / 960.0
 
@@ -26,7 +27,10 @@ class Car(VehicleNode):
         self.settings = settings
         key = seed if settings.seed is None else settings.seed
         self.vehicle = vehicles.Car(settings.vehicle, integrator="euler", seed=key, noise=noise)
-        super().__init__("/uav/input/rateThrust", settings.ignore_collisions)
+        x, y = settings.position
+        start = {"x": x, "y": y, "heading": settings.heading}
+        host = HostedVehicle(self.vehicle, start, DT)
+        super().__init__(host, "/uav/input/rateThrust", settings.ignore_collisions)
         topic = Topic("mav_msgs/msg/RateThrust")
         self.subscribes[self.command_topic] = (topic, self.on_rate_thrust)
 
@@ -34,21 +38,11 @@ class Car(VehicleNode):
         """Takes a speed and a yaw rate as the command."""
         speed, yaw_rate = float(message.angular_rates.y), -float(message.angular_rates.x)
         require_usable([speed, yaw_rate])
-        self.command = SpeedYawRate(speed, yaw_rate)
+        self.host.command = SpeedYawRate(speed, yaw_rate)
 
     def start(self, stamp: int) -> Outputs:
         """No messages."""
         return []
-
-    def move(self) -> None:
-        """Advances the car by a step."""
-        if self.command is not None:
-            self.vehicle.step(self.command, DT)
-
-    def restart(self) -> None:
-        """Returns to the start."""
-        x, y = self.settings.position
-        self.vehicle.reset(x=x, y=y, heading=self.settings.heading)
 
     def outputs(self, stamp: int) -> Outputs:
         """The transform of the present state."""

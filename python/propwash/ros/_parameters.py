@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from propwash import _rotation
 from propwash._checks import ParameterError, nearest, refusal
 from propwash.ros._node import CLOCK_SCALES
 from propwash.vehicle import Integrator
@@ -306,6 +307,4 @@ def started(settings: Settings, start: Sequence[float] | None) -> Settings:
     x, y, z, yaw = numbers({"start": start}, "start", (0.0,) * 4)
     if isinstance(settings, CarSettings):
         return replace(settings, position=(x, y), heading=yaw)
-    half = 0.5 * yaw
-    attitude = (float(np.cos(half)), 0.0, 0.0, float(np.sin(half)))
-    return replace(settings, position=(x, y, z), attitude=attitude)
+    return replace(settings, position=(x, y, z), attitude=_rotation.about_z(yaw))

@@ -13,6 +13,7 @@ from propwash.ros._node import InputError, Outputs
 from propwash.ros._parameters import UavSettings
 from propwash.ros._vehicle import QUEUE, VehicleNode, require_usable
 from propwash.vehicle import Multicopter, RateThrust, RotorSpeeds
+from propwash.vehicle.hosted import HostedVehicle
 
 DT = 1.0 / 960.0
 IMU, ODOMETRY = "/uav/sensors/imu", "/uav/odometry"
@@ -32,10 +33,11 @@ class Uav(VehicleNode):
         self.vehicle = Multicopter(
             settings.vehicle, integrator=settings.integrator, seed=seed, noise=noise
         )
-        self._rotors = len(settings.vehicle.rotors)
-        self._stopped = RotorSpeeds(np.zeros(self._rotors))
+        start = {"position": settings.position, "attitude": settings.attitude}
+        idle = RotorSpeeds(np.zeros(self.vehicle.rotors))
+        host = HostedVehicle(self.vehicle, start, DT, idle=idle)
         command_topic = RATE_THRUST if settings.use_rate_thrust else MOTOR_SPEED
-        super().__init__(command_topic, settings.ignore_collisions)
+        super().__init__(host, command_topic, settings.ignore_collisions)
         if settings.arming_thrust is not None:
             self.how_to_arm += f", or a thrust of at least {settings.arming_thrust:g} N"
         self.publishes |= {
@@ -64,18 +66,19 @@ class Uav(VehicleNode):
         """Takes body rates [rad/s] and thrust [N] as the command."""
         rates, thrust = _vector(message.angular_rates), float(message.thrust.z)
         require_usable([*rates, thrust])
-        self.command = RateThrust(rates, thrust * self.settings.thrust_scale)
+        self.host.command = RateThrust(rates, thrust * self.settings.thrust_scale)
         least, delay = self.settings.arming_thrust, self.settings.arming_delay
-        if least is not None and thrust >= least and self.steps * DT > delay:
-            self.armed = True
+        if least is not None and thrust >= least and self.host.steps * DT > delay:
+            self.host.armed = True
 
     def on_motor_speed(self, message: Message) -> None:
         """Takes rotor speeds [rad/s] as the command."""
         speeds = np.asarray(message.angular_velocities, dtype=np.float64)
-        if len(speeds) < self._rotors:
-            raise InputError(f"expected {self._rotors} angular_velocities")
-        require_usable(speeds[: self._rotors].tolist())
-        self.command = RotorSpeeds(speeds[: self._rotors])
+        rotors = self.vehicle.rotors
+        if len(speeds) < rotors:
+            raise InputError(f"expected {rotors} angular_velocities")
+        require_usable(speeds[:rotors].tolist())
+        self.host.command = RotorSpeeds(speeds[:rotors])
 
     def start(self, stamp: int) -> Outputs:
         """The static transforms of the rotors."""
@@ -87,17 +90,9 @@ class Uav(VehicleNode):
         ]
         return [("/tf_static", _messages.transforms(*each))]
 
-    def move(self) -> None:
-        """Advances the vehicle by a step."""
-        self.vehicle.step(self._stopped if self.command is None else self.command, DT)
-
-    def restart(self) -> None:
-        """Returns to the start."""
-        self.vehicle.reset(position=self.settings.position, attitude=self.settings.attitude)
-
     def outputs(self, stamp: int) -> Outputs:
         """Messages of a step."""
-        measured = [(IMU, self._imu(stamp))] if self.armed else []
+        measured = [(IMU, self._imu(stamp))] if self.host.armed else []
         transform, odometry = self._motion(stamp)
         return [*measured, ("/tf", transform), (ODOMETRY, odometry)]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from propwash.ros._messages import Message, Topic
 from propwash.ros._node import Callback, InputError, Outputs
+from propwash.vehicle.hosted import HostedVehicle
 
 QUEUE = 96
 """Messages that wait for a slow subscriber: 0.1 s."""
@@ -28,11 +29,11 @@ def require_usable(values: Iterable[float]) -> None:
 class VehicleNode(ABC):
     """A vehicle that moves only while armed, and returns to its start after a collision."""
 
-    def __init__(self, command_topic: str, ignore_collisions: bool) -> None:
+    def __init__(
+        self, host: HostedVehicle[Any], command_topic: str, ignore_collisions: bool
+    ) -> None:
+        self.host = host
         self.command_topic = command_topic
-        self.armed = False
-        self.command: Any = None
-        self.steps = 0  # since the start or the last reset
         self.how_to_arm = "publish a std_msgs/Empty on /uav/input/arm"
         self._ignore_collisions = ignore_collisions
         self._reset_requested = False
@@ -43,11 +44,10 @@ class VehicleNode(ABC):
             "/uav/collision": (empty, self.on_collision),
         }
         self.publishes = {"/tf": Topic("tf2_msgs/msg/TFMessage", QUEUE)}
-        self.restart()
 
     def on_arm(self, message: Message) -> None:
         """Lets the vehicle move."""
-        self.armed = True
+        self.host.armed = True
 
     def on_reset(self, message: Message) -> None:
         """Returns to the start at the next step."""
@@ -58,33 +58,32 @@ class VehicleNode(ABC):
         self._reset_requested |= not self._ignore_collisions
 
     @property
+    def armed(self) -> bool:
+        """Whether it moves with a command."""
+        return self.host.armed
+
+    @property
+    def command(self) -> Any:
+        """The last command, or None."""
+        return self.host.command
+
+    @property
     def is_moving(self) -> bool:
         """Whether it moves at the next step: it is armed and no reset is due."""
-        return self.armed and not self._reset_requested
+        return self.host.armed and not self._reset_requested
 
     def step(self, stamp: int) -> Outputs:
         """Moves, if armed, and returns messages; a step that resets publishes none."""
         if self._reset_requested:
-            self._reset_requested = self.armed = False
-            self.command, self.steps = None, 0
-            self.restart()
+            self._reset_requested = False
+            self.host.reset()
             return []
-        self.steps += 1
-        if self.armed:
-            self.move()
+        self.host.step()
         return self.outputs(stamp)
 
     @abstractmethod
     def start(self, stamp: int) -> Outputs:
         """Messages at the start."""
-
-    @abstractmethod
-    def move(self) -> None:
-        """Advances the vehicle by a step."""
-
-    @abstractmethod
-    def restart(self) -> None:
-        """Returns to the start."""
 
     @abstractmethod
     def outputs(self, stamp: int) -> Outputs:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from propwash.sampling._attached import AttachedSensor, Sample, Sampled, SensorPlan
+from propwash.sampling._attached import AttachedSensor, SensorPlan, SensorSample
 from propwash.sampling._carrier import SensorCarrier
 from propwash.sampling.sensor import Sensor
 
-__all__ = ["AttachedSensor", "Sample", "Sampled", "Sensor", "SensorCarrier", "SensorPlan"]
+__all__ = ["AttachedSensor", "Sensor", "SensorCarrier", "SensorPlan", "SensorSample"]

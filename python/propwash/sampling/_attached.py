@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,58 +30,12 @@ Record = TypeVar("Record")
 Flags = NDArray[np.bool_]
 
 
-class Sampled(Protocol):
-    """The n vehicles that sensors are attached to: a bound fleet, or one vehicle.
-
-    A context manager that locks them for this thread.
-    """
-
-    @property
-    def size(self) -> int:
-        """Number of vehicles."""
-
-    @property
-    def dt(self) -> float:
-        """s, of a step."""
-
-    @property
-    def steps(self) -> int:
-        """The step count, on which samples are taken."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of the noise."""
-
-    @property
-    def first_id(self) -> int:
-        """Number of the first vehicle in the noise."""
-
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """(n,) s, since each vehicle's reset."""
-
-    def read(self, field: str) -> NDArray[Any]:
-        """A part of the state, (n, …)."""
-
-    def attach(self, sampler: Any) -> None:
-        """Starts to call a sampler."""
-
-    def detach(self, sampler: Any) -> None:
-        """Ends to call a sampler."""
-
-    def snapshot(self) -> bytes:
-        """The state of the vehicles."""
-
-    def restore(self, snapshot: bytes) -> None:
-        """Restores snapshot()."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *error: object) -> Any: ...
+Sampled = Any
+"""What is sampled: a bound fleet, or one vehicle that looks like it (vehicle/_sensors.py)."""
 
 
 @dataclass(frozen=True)
-class Sample(Generic[Reading]):
+class SensorSample(Generic[Reading]):
     """A reading and the step at which it is available."""
 
     due: int
@@ -90,7 +44,7 @@ class Sample(Generic[Reading]):
     """(n,) s, since each vehicle's reset; NaN: no reading."""
     reading: Reading
 
-    def without(self, mask: Flags) -> Sample[Reading]:
+    def without(self, mask: Flags) -> SensorSample[Reading]:
         """A copy without the readings of the vehicles of a mask."""
         time = self.time.copy()
         time[mask] = np.nan
@@ -98,7 +52,7 @@ class Sample(Generic[Reading]):
 
     def replaced(
         self, rows: NDArray[np.intp], time: NDArray[np.float64], reading: Reading
-    ) -> Sample[Reading]:
+    ) -> SensorSample[Reading]:
         """A copy with other times and readings in some rows."""
 
         def put(whole: NDArray[Any], some: NDArray[Any]) -> NDArray[Any]:
@@ -171,7 +125,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         while self._pending and self._pending[0].due <= now:
             self._current = self._pending.popleft()
 
-    def arrived(self) -> Sample[Reading]:
+    def arrived(self) -> SensorSample[Reading]:
         """The last available sample; it is immutable."""
         with self._core:
             self._deliver()
@@ -190,7 +144,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """Restarts as newly attached: takes sample 0 now."""
         self._start, self._sample = step, 0
         self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
-        self._pending: deque[Sample[Reading]] = deque()
+        self._pending: deque[SensorSample[Reading]] = deque()
         first = self._take(step)
         self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
 
@@ -202,7 +156,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """Takes the sample that is due at a step; called between steps."""
         self._take(step)
 
-    def _take(self, step: int) -> Sample[Reading]:
+    def _take(self, step: int) -> SensorSample[Reading]:
         core = self._core
         reading, self._bias = self._sensor.sampled(
             _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, _now(core)
@@ -211,7 +165,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
             array.flags.writeable = False
         time = core.time
         time.flags.writeable = False
-        sample = Sample(step + self._latency_steps, time, reading)
+        sample = SensorSample(step + self._latency_steps, time, reading)
         self._deliver()
         self._pending.append(sample)
         self._sample += 1
@@ -332,16 +286,16 @@ def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:
     return type(records[0])(**changed)
 
 
-def _packed(sample: Sample[Any]) -> list[Any]:
+def _packed(sample: SensorSample[Any]) -> list[Any]:
     arrays = arrays_of(sample.reading).values()
     return [sample.due, sample.time.tobytes(), [array.tobytes() for array in arrays]]
 
 
-def _unpacked(packed: list[Any], like: Sample[Reading]) -> Sample[Reading]:
+def _unpacked(packed: list[Any], like: SensorSample[Reading]) -> SensorSample[Reading]:
     due, time, contents = packed
     arrays = arrays_of(like.reading)
     read = {
         name: np.frombuffer(content, array.dtype).reshape(array.shape)
         for (name, array), content in zip(arrays.items(), contents, strict=True)
     }
-    return Sample(due, np.frombuffer(time), type(like.reading)(**read))
+    return SensorSample(due, np.frombuffer(time), type(like.reading)(**read))

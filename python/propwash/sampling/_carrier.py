@@ -107,8 +107,8 @@ class SensorCarrier:
         """Restores a snapshot() of the same vehicle, and size of a fleet, bit for bit.
 
         A snapshot with sensors includes their biases, counters and readings and requires the same
-        sensors. Raises ValueError for an unsuitable snapshot,
-        TypeError for other types; nothing changes then.
+        sensors. Raises ValueError for an unsuitable snapshot, TypeError for other types; nothing
+        changes then.
         """
         if not isinstance(snapshot, bytes):
             raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")

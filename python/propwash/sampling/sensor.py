@@ -223,11 +223,11 @@ def arrays_of(reading: Any) -> dict[str, Numbers]:
 
 
 def blanked(reading: Reading, mask: NDArray[np.bool_]) -> Reading:
-    """A reading with NaN, False or -1 for the bodies of a mask."""
+    """A reading with NaN, False, -1, or 0 of unsigned numbers, for the bodies of a mask."""
 
     def blank(array: Numbers) -> Numbers:
         array = array.copy()
-        array[mask] = {"f": np.nan, "b": False}.get(array.dtype.kind, -1)
+        array[mask] = {"f": np.nan, "b": False, "u": 0}.get(array.dtype.kind, -1)
         return array
 
     return type(reading)(**{name: blank(array) for name, array in arrays_of(reading).items()})

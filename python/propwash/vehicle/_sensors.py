@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
-from propwash.sampling import AttachedSensor, Sample
+from propwash.sampling import AttachedSensor, SensorSample
 from propwash.sampling.sensor import with_axes
 
 Reading = TypeVar("Reading")
@@ -18,7 +18,7 @@ Reading = TypeVar("Reading")
 class VehicleSensor(AttachedSensor[Reading]):
     """A sensor that is attached to a multicopter, as returned by `Multicopter.attach`."""
 
-    _taken: Sample[Reading] | None = None
+    _taken: SensorSample[Reading] | None = None
 
     @property
     def reading(self) -> Reading:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from propwash import _rotation
+from propwash.vehicle.multicopter import MulticopterState
 from propwash.vehicle.parameters import VehicleParameters
 
-__all__ = ["rest_height", "with_contact"]
+__all__ = ["rest_height", "standing", "with_contact"]
 
 _FREQUENCY = 12.0  # Hz
 _LEG = 0.03  # m, below the rotors and the centre of mass
@@ -31,3 +35,13 @@ def rest_height(vehicle: VehicleParameters) -> float:
     feet = min(rotor.position[2] for rotor in vehicle.rotors) - contact.leg
     gravity = -vehicle.body.gravity[2]
     return contact.height - feet - gravity / (2.0 * math.pi * contact.frequency) ** 2
+
+
+def standing(
+    vehicle: VehicleParameters, x: float = 0.0, y: float = 0.0, yaw: float = 0.0
+) -> MulticopterState:
+    """The state of a vehicle that stands at x, y [m] with a heading [rad] and stopped rotors."""
+    position = np.array([x, y, rest_height(vehicle)])
+    attitude = np.array(_rotation.about_z(yaw))
+    rotors = np.zeros(len(vehicle.rotors))
+    return MulticopterState(position, np.zeros(3), attitude, np.zeros(3), rotors)

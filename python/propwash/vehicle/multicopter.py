@@ -229,12 +229,8 @@ class Multicopter(SensorCarrier, _core.Multicopter):
                 f"dt: expected {self._sensor_dt:g} s, as of the sensors that are attached, got "
                 f"{dt:g}; detach them first"
             )
-        before, self._sensor_dt = self._sensor_dt, dt
-        try:
-            return cast("VehicleSensor[Reading]", self._attach_new(sensor, rate, latency, name))
-        except Exception:
-            self._sensor_dt = before
-            raise
+        self._sensor_dt = dt
+        return cast("VehicleSensor[Reading]", self._attach_new(sensor, rate, latency, name))
 
     @property
     def _sampled(self) -> SampledVehicle:
