@@ -44,6 +44,16 @@ def test_files_match_their_schema(schema: str, files: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_actions_are_pinned_by_hash() -> None:
+    """A tag can be moved; the comment names the version for readers and for dependabot."""
+    used = [
+        line for path in WORKFLOWS for line in path.read_text().splitlines() if "uses: " in line
+    ]
+    assert used
+    pinned = re.compile(r"uses: [\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+    assert [line for line in used if not pinned.search(line)] == []
+
+
 def test_every_make_target_of_a_workflow_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {
