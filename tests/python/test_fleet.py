@@ -41,11 +41,6 @@ def same_bits(a: dict[str, Numbers], b: dict[str, Numbers]) -> None:
         assert values.tobytes() == b[name].tobytes(), name
 
 
-def rows(parts: dict[str, Numbers], mask: Any) -> dict[str, Numbers]:
-    """The rows of some vehicles."""
-    return {name: np.ascontiguousarray(values[mask]) for name, values in parts.items()}
-
-
 def test_typical_use() -> None:
     n, rng = 37, np.random.default_rng(1)
     fleet = pw.Fleet(
@@ -190,40 +185,6 @@ def test_copies_keep_parameters_and_options() -> None:
     same_bits(state(fleet), state(other))
     assert repr(other) == repr(fleet)
     assert np.array_equal(other.parameters["mass"], fleet.parameters["mass"])
-
-
-def test_reset_with_a_mask_changes_only_masked_vehicles() -> None:
-    n = 19
-    fleet = pw.Fleet("flightgoggles", n, seed=6, threads=1)
-    fleet.step(varied_command(n), substeps=25)
-    before = state(fleet)
-    mask = np.zeros(n, dtype=bool)
-    mask[[2, 3, 16]] = True
-    fleet.reset(position=[1.0, 2.0, 3.0], attitude=[0.0, 0.0, 0.0, 1.0], mask=mask)
-    after = state(fleet)
-    same_bits(rows(before, ~mask), rows(after, ~mask))
-    assert np.all(after["position"][mask] == [1.0, 2.0, 3.0])
-    assert np.all(after["attitude"][mask] == [0.0, 0.0, 0.0, 1.0])
-    assert np.all(after["velocity"][mask] == 0.0)
-    assert np.all(after["time"][mask] == 0.0)
-    fleet.reset(velocity=np.arange(9.0).reshape(3, 3), mask=mask)  # one row for each masked vehicle
-    assert np.array_equal(fleet.velocity[mask], np.arange(9.0).reshape(3, 3))
-    fleet.reset(mask=np.zeros(n, dtype=bool))
-    same_bits(rows(before, ~mask), rows(state(fleet), ~mask))
-
-
-def test_set_state_replaces_only_the_specified_parts() -> None:
-    n = 6
-    fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
-    fleet.step(varied_command(n), substeps=25)
-    before = state(fleet)
-    fleet.set_state(velocity=[0.0, 0.0, 2.0], mask=np.arange(n) == 4)
-    after = state(fleet)
-    assert np.array_equal(after["velocity"][4], [0.0, 0.0, 2.0])
-    for name in ("position", "attitude", "body_rates", "rotor_speeds", "time", "gyroscope_bias"):
-        assert before[name].tobytes() == after[name].tobytes()
-    fleet.set_state(attitude=np.array([2.0, 0.0, 0.0, 0.0]) * (0.5 + 1e-5))
-    assert np.all(fleet.attitude == [1.0, 0.0, 0.0, 0.0])
 
 
 def test_returned_arrays_are_copies() -> None:
