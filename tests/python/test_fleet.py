@@ -41,44 +41,6 @@ def same_bits(a: dict[str, Numbers], b: dict[str, Numbers]) -> None:
         assert values.tobytes() == b[name].tobytes(), name
 
 
-def test_typical_use() -> None:
-    n, rng = 37, np.random.default_rng(1)
-    fleet = pw.Fleet(
-        "flightgoggles", n, dtype="float32", integrator="rk4", dt=1 / 960, seed=7, threads=0
-    )
-    mask = np.arange(n) < 5
-    fleet.reset(position=rng.normal(size=(n, 3)), mask=mask)
-    assert np.any(fleet.position[:5] != 0.0)
-    assert np.all(fleet.position[5:] == 0.0)
-    rates, thrust = rng.normal(size=(n, 3)), rng.uniform(9, 10, n)
-    fleet.step(pw.RateThrust(rates, thrust), substeps=10)
-    for name, width in zip(PARTS, (3, 3, 4, 3, 4), strict=True):
-        array = getattr(fleet, name)
-        assert array.shape == (n, width)
-        assert array.dtype == np.float32
-        assert np.all(np.isfinite(array))
-    assert fleet.imu.specific_force.shape == fleet.imu.angular_rate.shape == (n, 3)
-    assert np.allclose(fleet.time, 10 / 960)
-    assert fleet.time.dtype == np.float64
-    snapshot = fleet.snapshot()
-    commands = pw.RateThrust(np.tile(rates, (6, 1, 1)), np.tile(thrust, (6, 1)))
-    log = fleet.rollout(commands, substeps=10)
-    assert len(log) == 6
-    assert log.position is not None
-    assert log.position.shape == (6, n, 3)
-    assert np.array_equal(log.position[-1], fleet.position)
-    fleet.restore(snapshot)
-    again = fleet.rollout(commands, substeps=10)
-    assert again.position is not None
-    assert np.array_equal(log.position, again.position)
-    before = np.asarray(fleet.parameters["mass"])
-    factors = rng.uniform(0.8, 1.2, n)
-    fleet.set_parameters(mass=fleet.parameters["mass"] * factors)
-    assert np.array_equal(fleet.parameters["mass"], before * factors)
-    assert repr(fleet).startswith("Fleet('flightgoggles', 37, dtype='float32'")
-    assert len(fleet) == fleet.size == n
-
-
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
 @pytest.mark.parametrize("closed_loop", [False, True])
 # in float32, the rounding errors of 96 steps at about 3 rad/s sum to about ten ulps

@@ -64,20 +64,6 @@ def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
     assert np.allclose(uav.body_rates, [0.4, -0.3, 0.2], rtol=0, atol=0.05)
 
 
-def test_a_reset_with_a_seed_starts_as_if_new(vehicle: pw.VehicleParameters) -> None:
-    uav = pw.Multicopter(vehicle, seed=9)
-    first = uav.rollout(commands(vehicle, 30))
-    for seed in (9, 4):
-        uav.reset(seed=seed)
-        assert (uav.time, uav.steps, uav.seed) == (0.0, 0, seed)
-        new = pw.Multicopter(vehicle, seed=seed)
-        assert uav.snapshot() == new.snapshot()
-        again = uav.rollout(commands(vehicle, 30))
-        expected = new.rollout(commands(vehicle, 30)) if seed != 9 else first
-        assert np.array_equal(packed(again), packed(expected))
-        assert np.array_equal(again.specific_force, expected.specific_force)
-
-
 def test_noise_continues_after_a_reset_as_in_a_fleet() -> None:
     uav = pw.Multicopter("crazyflie", seed=9, id=3)
     fleet = pw.Fleet("crazyflie", 1, "float64", seed=9, first_id=3, threads=1)
@@ -166,20 +152,6 @@ def test_returned_arrays_are_copies() -> None:
     for array in arrays:
         array[:] = 77.0
     assert uav.snapshot() == before
-
-
-def test_the_rate_loop_equals_the_rate_controller() -> None:
-    """RateController receives the IMU reading of the previous step."""
-    for noise in (False, True):
-        uav, other = (pw.Multicopter("flightgoggles", seed=4, noise=noise) for _ in range(2))
-        controller = pw.RateController("flightgoggles", DT)
-        command = commands(uav.parameters, 50)
-        for i in range(50):
-            speeds = controller.update(other.imu.angular_rate, row(command, i)).speeds
-            other.step(pw.RotorSpeeds(speeds), DT)
-            uav.step(row(command, i), DT)
-            assert np.array_equal(uav.rotor_command, speeds)
-        assert np.array_equal(packed(uav.state), packed(other.state))
 
 
 @pytest.mark.parametrize("integrator", ["euler", "symplectic_euler"])
