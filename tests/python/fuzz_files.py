@@ -196,7 +196,7 @@ def _csv(folder: Path) -> list[Files]:
         **{"m1": 500.0, "m2": 400.0},
         **{f"q{part}": log.attitude[:, i] for i, part in enumerate("wxyz")},
     }
-    # fuzz_readers uses its mapping for files that start with "t,", which `capture` must not
+    # test_fuzz.py uses its mapping for files that start with "t,", which `capture` must not
     capture = {"px": capture.pop("px"), **capture}
     tables = [{"log.csv": _table(columns)} for columns in (capture, on_board, mapped)]
     idling = replace(log, duty=0.5 * log.duty)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import re
@@ -21,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-DATA = Path(__file__).resolve().parents[1] / "data"
 MULTICOPTERS = pw.vehicles.names()  # all shipped vehicles
 
 
@@ -98,28 +96,6 @@ def rotation_matrices(attitudes: ArrayLike) -> Array:
     return np.asarray(scalar + 2.0 * (outer + w * cross), dtype=np.float64)
 
 
-def read_columns(path: Path) -> dict[str, Array]:
-    """The columns of a CSV file with a header line, as numbers."""
-    with path.open(newline="") as file:
-        rows = csv.reader(file)
-        header = next(rows)
-        table = np.array([[float(cell) for cell in row] for row in rows])
-    return {name: table[:, i] for i, name in enumerate(header)}
-
-
-def group(columns: dict[str, Array], *names: str) -> Array:
-    """Stacks columns of one unit to an array (T, k)."""
-    return np.stack([columns[name] for name in names], axis=1)
-
-
-def relative_difference(computed: Array, recorded: Array) -> float:
-    """The largest difference, relative to the largest recorded value."""
-    scale = float(np.abs(recorded).max())
-    assert scale > 0.0
-    assert computed.shape == recorded.shape
-    return float(np.abs(computed - recorded).max()) / scale
-
-
 def tilted_hexacopter() -> pw.VehicleParameters:
     """A vehicle that uses every term of the model: none of its matrices is diagonal."""
     rotors = []
@@ -162,13 +138,6 @@ def tilted_hexacopter() -> pw.VehicleParameters:
         contact=pw.ContactParameters(frequency=12.0, leg=0.15, height=-4.0),
         imu=pw.ImuParameters(position=(0.05, -0.03, 0.02), attitude=(0.5, 0.5, -0.5, 0.5)),
         rate_controller=pw.vehicles.load("hexacopter").rate_controller,
-    )
-
-
-def published(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
-    """A vehicle with the rate controller of the published node."""
-    return vehicle.replace(
-        rate_controller={"discretisation": "backward_euler", "gyroscopic_term": False}
     )
 
 

@@ -32,24 +32,6 @@ def powered(**changes: float) -> pw.VehicleParameters:
     return pw.vehicles.load("blackbird").replace(battery=BATTERY | changes)
 
 
-def test_vehicle_charges_at_reset_and_pickles() -> None:
-    uav = pw.Multicopter(powered(), noise=False)
-    command = pw.RotorSpeeds([1100.0, 1000.0, 1100.0, 1000.0])
-    uav.step(command, substeps=500)
-    assert 10.0 < uav.battery_current < 30.0
-    assert uav.state_of_charge < 1.0
-    copy = pickle.loads(pickle.dumps(uav))
-    for each in (uav, copy):
-        each.step(command, substeps=100)
-    assert copy.battery_voltage == uav.battery_voltage
-    assert copy.state_of_charge == uav.state_of_charge
-    uav.reset()
-    assert (uav.battery_voltage, uav.state_of_charge, uav.battery_current) == (16.8, 1.0, 0.0)
-    uav.state_of_charge = 0.25
-    assert uav.state_of_charge == 0.25
-    assert 14.5 < uav.battery_voltage < 15.2
-
-
 def test_a_diverged_vehicle_leaves_a_snapshot_valid() -> None:
     fleet = pw.Fleet(powered(), 2, noise=False)
     fleet.set_state(velocity=[[1e30, 0.0, 0.0], [0.0, 0.0, 0.0]])

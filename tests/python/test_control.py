@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import MULTICOPTERS, Array, published, tilted_hexacopter, wrong
+from helpers import MULTICOPTERS, Array, tilted_hexacopter, wrong
 from msgspec.structs import replace
 from scipy import signal
 
-DT = 1.0 / 960.0
 ALL = {**{name: pw.vehicles.load(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
 
 
@@ -38,19 +37,6 @@ def test_exact_discretisation_matches_scipy(cutoff: float, rate: float) -> None:
     expected = signal.lfilter(system[0][0], system[1], np.append(samples, 0.0))[1:]
     found = pw.LowPass(cutoff, 1.0 / rate).apply(samples)
     assert np.allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
-
-
-def test_backward_euler_matches_the_published_node() -> None:
-    p, q = 35530.5758439217, 266.572976289502
-    found = pw.LowPass(30.0, DT, discretisation="backward_euler").apply(noise(200))
-    value = slope = 0.0
-    d = 1.0 + q * DT + p * DT * DT
-    for sample, output in zip(noise(200), found, strict=True):
-        slope, value = (
-            (slope + p * DT * (sample - value)) / d,
-            (DT * (slope + p * DT * sample) + (1.0 + q * DT) * value) / d,
-        )
-        assert output == pytest.approx(value, rel=1e-12, abs=1e-14)
 
 
 @pytest.mark.parametrize("method", ["exact", "backward_euler"])
@@ -107,29 +93,6 @@ def test_prioritised_allocation_reduces_yaw_before_tilt_and_thrust() -> None:
     assert abs(clipped.thrust - 12.0) > 0.3
 
 
-@pytest.mark.parametrize("offset", [0.0, 0.001, 0.01, 0.02])
-def test_prioritised_allocation_equals_plain_one_for_attainable_wrenches(offset: float) -> None:
-    """With any centre of mass, so that rotors contribute different fractions of the thrust."""
-    vehicle = pw.vehicles.load("flightgoggles")
-    rotors = tuple(
-        replace(rotor, position=tuple(np.add(rotor.position, (offset, offset / 2, 0.0)).tolist()))
-        for rotor in vehicle.rotors
-    )
-    allocation = pw.Allocation(vehicle.replace(rotors=rotors))
-    max_square = vehicle.motor_values("speed_max")[0] ** 2
-    attainable = 0
-    for draw in np.random.default_rng(2).uniform(-1, 1, (400, 4)):
-        wrench = draw * (0.8, 0.8, 0.2, 16.0) + (0, 0, 0, 18.0)
-        without_yaw = wrench * (1, 1, 0, 1)
-        squares = allocation.inverse @ np.stack([wrench, without_yaw], axis=1)
-        if not np.all((squares > 0) & (squares < max_square)):
-            continue
-        attainable += 1
-        speeds = allocation.allocate(wrench[:3], wrench[3], prioritised=True)
-        np.testing.assert_allclose(speeds, np.sqrt(squares[:, 0]), rtol=1e-9)
-    assert attainable > 40
-
-
 def test_prioritised_allocation_requires_positive_thrust_of_each_rotor() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     down = tuple(
@@ -139,90 +102,6 @@ def test_prioritised_allocation_requires_positive_thrust_of_each_rotor() -> None
     allocation = pw.Allocation(reversible)
     with pytest.raises(ValueError, match="prioritised"):
         allocation.allocate([0.0, 0.0, 0.0], 9.81, prioritised=True)
-
-
-def test_allocation_clips_each_rotor_and_reports_the_attained_wrench() -> None:
-    vehicle = pw.vehicles.load("flightgoggles")
-    allocation = pw.Allocation(vehicle)
-    speeds = allocation.allocate([0.0, 0.0, 0.0], 1e6)
-    assert np.array_equal(speeds, np.full(4, vehicle.motor.speed_max))
-    assert allocation.attained(speeds).thrust == pytest.approx(vehicle.max_thrust)
-    assert np.array_equal(allocation.allocate([0.0, 0.0, 0.0], -5.0), np.zeros(4))
-    reversible = pw.Allocation(vehicle.replace(motor={"speed_min": -2200.0}))
-    down = reversible.allocate([0.0, 0.0, 0.0], -5.0)
-    assert np.all(down < 0.0)
-    assert reversible.attained(down).thrust == pytest.approx(-5.0)
-
-
-@pytest.mark.parametrize("gyroscopic_term", [True, False])
-@pytest.mark.parametrize("method", ["exact", "backward_euler"])
-def test_rate_controller_matches_its_equations(
-    method: Literal["exact", "backward_euler"], gyroscopic_term: bool
-) -> None:
-    """(19) to (22) in the published order, computed with LowPass and Allocation."""
-    vehicle = tilted_hexacopter().replace(
-        rate_controller={
-            "proportional": (9.0, 8.0, 4.0),
-            "integral": (3.0, 2.0, 1.0),
-            "derivative": (0.3, 0.2, 0.1),
-            "integral_bound": 0.001,
-            "discretisation": method,
-            "gyroscopic_term": gyroscopic_term,
-        }
-    )
-    gains, inertia = vehicle.rate_controller, np.array(vehicle.body.inertia)
-    controller, dt = pw.RateController(vehicle, 0.002), 0.002
-    allocation = pw.Allocation(vehicle)
-    p, q = gains.filter.stiffness, gains.filter.damping
-    lowpass = pw.LowPass(stiffness=p, damping=q, dt=dt, discretisation=method, channels=3)
-    step = signal.cont2discrete(
-        (np.array([[0, 1], [-p, -q]]), np.array([[0], [p]]), np.eye(2), np.zeros((2, 1))), dt
-    )
-    state, integral = np.zeros((2, 3)), np.zeros(3)
-    for reading in 0.3 * noise(40, 3):
-        rates = np.asarray(lowpass.update(reading))
-        if method == "exact":
-            state = step[0] @ state + step[1] * reading
-        else:
-            slope = (state[1] + p * dt * (reading - state[0])) / (1 + q * dt + p * dt * dt)
-            state = np.stack([rates, slope])
-        assert np.allclose(state[0], rates, rtol=1e-9, atol=1e-12)
-        command = pw.RateThrust([0.5, -0.4, 0.3], 17.0)
-        error = command.rates - rates
-        integral = np.clip(integral + error * dt, -0.001, 0.001)
-        demand = np.array(gains.proportional) * error + np.array(gains.integral) * integral
-        torque = inertia @ (demand - np.array(gains.derivative) * state[1])
-        if gyroscopic_term:
-            torque += np.cross(rates, inertia @ rates)
-        found = controller.update(reading, command)
-        assert np.allclose(found.desired.torque, torque, rtol=1e-8, atol=1e-10)
-        assert found.desired.thrust == 17.0
-        assert np.array_equal(
-            found.speeds, allocation.allocate(found.desired.torque, found.desired.thrust)
-        )
-        assert np.allclose(found.attained.torque, allocation.attained(found.speeds).torque)
-        assert np.allclose(controller.filtered_rates, rates, rtol=1e-12, atol=1e-14)
-        assert np.allclose(controller.integral, integral, rtol=1e-12, atol=1e-14)
-    controller.reset()
-    assert np.array_equal(controller.integral, np.zeros(3))
-    assert np.array_equal(controller.filtered_rates, np.zeros(3))
-
-
-def test_step_response_of_the_rate_loop() -> None:
-    """Both discretisations settle on the command, quickly and with little overshoot."""
-    for vehicle in (
-        pw.vehicles.load("flightgoggles"),
-        published(pw.vehicles.load("flightgoggles")),
-    ):
-        vehicle = vehicle.replace(drag=pw.DragParameters())
-        uav = pw.Multicopter(vehicle, noise=False)
-        flown = uav.rollout(pw.RateThrust([1.0, 0.0, 0.0], 9.81), DT, steps=960 * 4)
-        rate = flown.body_rates[:, 0]
-        rise_time = flown.time[np.argmax(rate > 0.9)] - flown.time[np.argmax(rate > 0.1)]
-        assert rise_time < 0.35
-        assert rate.max() < 1.25
-        assert rate[-1] == pytest.approx(1.0, abs=0.02)
-        assert np.abs(flown.body_rates[:, 1:]).max() < 1e-3
 
 
 def test_parts_can_be_copied_with_their_state() -> None:

@@ -41,49 +41,6 @@ def same_bits(a: dict[str, Numbers], b: dict[str, Numbers]) -> None:
         assert values.tobytes() == b[name].tobytes(), name
 
 
-def rows(parts: dict[str, Numbers], mask: Any) -> dict[str, Numbers]:
-    """The rows of some vehicles."""
-    return {name: np.ascontiguousarray(values[mask]) for name, values in parts.items()}
-
-
-def test_typical_use() -> None:
-    n, rng = 37, np.random.default_rng(1)
-    fleet = pw.Fleet(
-        "flightgoggles", n, dtype="float32", integrator="rk4", dt=1 / 960, seed=7, threads=0
-    )
-    mask = np.arange(n) < 5
-    fleet.reset(position=rng.normal(size=(n, 3)), mask=mask)
-    assert np.any(fleet.position[:5] != 0.0)
-    assert np.all(fleet.position[5:] == 0.0)
-    rates, thrust = rng.normal(size=(n, 3)), rng.uniform(9, 10, n)
-    fleet.step(pw.RateThrust(rates, thrust), substeps=10)
-    for name, width in zip(PARTS, (3, 3, 4, 3, 4), strict=True):
-        array = getattr(fleet, name)
-        assert array.shape == (n, width)
-        assert array.dtype == np.float32
-        assert np.all(np.isfinite(array))
-    assert fleet.imu.specific_force.shape == fleet.imu.angular_rate.shape == (n, 3)
-    assert np.allclose(fleet.time, 10 / 960)
-    assert fleet.time.dtype == np.float64
-    snapshot = fleet.snapshot()
-    commands = pw.RateThrust(np.tile(rates, (6, 1, 1)), np.tile(thrust, (6, 1)))
-    log = fleet.rollout(commands, substeps=10)
-    assert len(log) == 6
-    assert log.position is not None
-    assert log.position.shape == (6, n, 3)
-    assert np.array_equal(log.position[-1], fleet.position)
-    fleet.restore(snapshot)
-    again = fleet.rollout(commands, substeps=10)
-    assert again.position is not None
-    assert np.array_equal(log.position, again.position)
-    before = np.asarray(fleet.parameters["mass"])
-    factors = rng.uniform(0.8, 1.2, n)
-    fleet.set_parameters(mass=fleet.parameters["mass"] * factors)
-    assert np.array_equal(fleet.parameters["mass"], before * factors)
-    assert repr(fleet).startswith("Fleet('flightgoggles', 37, dtype='float32'")
-    assert len(fleet) == fleet.size == n
-
-
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
 @pytest.mark.parametrize("closed_loop", [False, True])
 # in float32, the rounding errors of 96 steps at about 3 rad/s sum to about ten ulps
@@ -190,40 +147,6 @@ def test_copies_keep_parameters_and_options() -> None:
     same_bits(state(fleet), state(other))
     assert repr(other) == repr(fleet)
     assert np.array_equal(other.parameters["mass"], fleet.parameters["mass"])
-
-
-def test_reset_with_a_mask_changes_only_masked_vehicles() -> None:
-    n = 19
-    fleet = pw.Fleet("flightgoggles", n, seed=6, threads=1)
-    fleet.step(varied_command(n), substeps=25)
-    before = state(fleet)
-    mask = np.zeros(n, dtype=bool)
-    mask[[2, 3, 16]] = True
-    fleet.reset(position=[1.0, 2.0, 3.0], attitude=[0.0, 0.0, 0.0, 1.0], mask=mask)
-    after = state(fleet)
-    same_bits(rows(before, ~mask), rows(after, ~mask))
-    assert np.all(after["position"][mask] == [1.0, 2.0, 3.0])
-    assert np.all(after["attitude"][mask] == [0.0, 0.0, 0.0, 1.0])
-    assert np.all(after["velocity"][mask] == 0.0)
-    assert np.all(after["time"][mask] == 0.0)
-    fleet.reset(velocity=np.arange(9.0).reshape(3, 3), mask=mask)  # one row for each masked vehicle
-    assert np.array_equal(fleet.velocity[mask], np.arange(9.0).reshape(3, 3))
-    fleet.reset(mask=np.zeros(n, dtype=bool))
-    same_bits(rows(before, ~mask), rows(state(fleet), ~mask))
-
-
-def test_set_state_replaces_only_the_specified_parts() -> None:
-    n = 6
-    fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
-    fleet.step(varied_command(n), substeps=25)
-    before = state(fleet)
-    fleet.set_state(velocity=[0.0, 0.0, 2.0], mask=np.arange(n) == 4)
-    after = state(fleet)
-    assert np.array_equal(after["velocity"][4], [0.0, 0.0, 2.0])
-    for name in ("position", "attitude", "body_rates", "rotor_speeds", "time", "gyroscope_bias"):
-        assert before[name].tobytes() == after[name].tobytes()
-    fleet.set_state(attitude=np.array([2.0, 0.0, 0.0, 0.0]) * (0.5 + 1e-5))
-    assert np.all(fleet.attitude == [1.0, 0.0, 0.0, 0.0])
 
 
 def test_returned_arrays_are_copies() -> None:

@@ -79,37 +79,6 @@ def test_a_unique_last_part_is_a_name() -> None:
     assert not parameters.__contains__(3)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
-    fleet, rng = new_fleet(dtype), np.random.default_rng(3)
-    vehicle = fleet.vehicle
-    mass = rng.uniform(0.8, 1.2, N)
-    thrust = vehicle.rotors[0].thrust_coefficient * rng.uniform(0.9, 1.1, (N, 4))
-    gains = rng.uniform(5.0, 12.0, (N, 3))
-    fleet.set_parameters(mass=mass)
-    fleet.set_parameters({"thrust_coefficient": thrust}, proportional=gains)
-    rates = rng.uniform(-2.0, 2.0, (N, 3)).astype(dtype)
-    fleet.step(pw.RateThrust(rates, 10.0), substeps=60)
-    tolerance = 1e-12 if dtype == "float64" else 3e-5
-    for i in range(N):
-        changed = vehicle.replace(
-            body={"mass": mass[i]},
-            rate_controller={"proportional": gains[i]},
-            rotors=tuple(
-                rotor.replace(thrust_coefficient=k)
-                for rotor, k in zip(vehicle.rotors, thrust[i], strict=True)
-            ),
-        )
-        single = pw.Multicopter(changed, seed=1, id=i)
-        # set_parameters keeps the state, so the rotor speeds are those of the nominal hover
-        single.set_state(pw.Multicopter("flightgoggles").state)
-        single.step(pw.RateThrust(rates[i], 10.0), 1 / 960, substeps=60)
-        for name in ("position", "velocity", "attitude", "body_rates"):
-            expected = getattr(single.state, name)
-            scale = max(1.0, float(np.abs(expected).max()))
-            assert np.abs(getattr(fleet, name)[i] - expected).max() < tolerance * scale, name
-
-
 def test_shapes_are_broadcast() -> None:
     fleet = new_fleet()
     pairs: list[tuple[Any, Any]] = [

@@ -152,31 +152,3 @@ def test_idle_threads_use_no_cpu_time() -> None:
     start = time.process_time()
     time.sleep(0.3)
     assert time.process_time() - start < 0.03
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_diverged_vehicle_does_not_affect_others(dtype: str) -> None:
-    n, diverging = 21, 9
-    command = hover(n)
-    fleet, calm = (pw.Fleet("flightgoggles", n, dtype, seed=2, threads=1) for _ in range(2))
-    for each in (fleet, calm):
-        each.step(command, substeps=4)
-    largest = float(np.finfo(dtype).max)
-    mask = np.arange(n) == diverging
-    fleet.set_state(body_rates=[largest / 2, largest / 2, 1.0], velocity=[largest] * 3, mask=mask)
-    for each in (fleet, calm):
-        each.step(command, substeps=4)
-    assert fleet.diverged.tolist() == mask.tolist()
-    assert not calm.diverged.any()
-    for name in ("position", "velocity", "attitude", "body_rates", "rotor_speeds", "time"):
-        found, expected = getattr(fleet, name), getattr(calm, name)
-        assert found[~mask].tobytes() == expected[~mask].tobytes(), name
-    assert fleet.imu.specific_force[~mask].tobytes() == calm.imu.specific_force[~mask].tobytes()
-    snapshot = fleet.snapshot()
-    fleet.reset(mask=fleet.diverged)
-    assert not fleet.diverged.any()
-    fleet.step(command, substeps=400)
-    assert not fleet.diverged.any()
-    assert np.all(np.isfinite(fleet.position))
-    fleet.restore(snapshot)
-    assert fleet.diverged.tolist() == mask.tolist()

@@ -160,30 +160,6 @@ def test_results_do_not_depend_on_the_order_of_the_vehicles(kind: Any) -> None:
 # --- downwash -----------------------------------------------------------------------------------
 
 
-def force_on(offset: Any, **options: Any) -> Any:
-    """The force on a vehicle at an offset from one that hovers."""
-    envs = gathering(2, downwash=multi.Downwash(**options))
-    placed(envs, [[0, 0, 0], np.asarray(offset, dtype=float)])
-    envs.step(idle(envs))
-    force = envs.fleet.external_force
-    assert not force[0].any() or offset[2] >= 0
-    return force[1]
-
-
-def test_downwash_pushes_down_less_with_distance_and_nothing_beside_or_above() -> None:
-    distances = np.array([0.3, 0.6, 1.2, 2.4, 4.8])
-    below = [force_on([0.0, 0.0, -z]) for z in distances]
-    assert all(force[2] < 0 for force in below)
-    assert np.abs(np.array(below)[:, :2]).max() < 1e-6
-    sizes = -np.array(below)[:, 2]
-    assert (np.diff(sizes) < 0).all()
-    # 1 / (distance + constant)^2
-    slopes = np.diff(sizes**-0.5) / np.diff(distances)
-    np.testing.assert_allclose(slopes, slopes[0], rtol=1e-3)
-    assert not force_on([0.0, 0.0, 0.5]).any()
-    assert np.linalg.norm(force_on([3.0, 0.0, -0.5])) < 1e-4 * sizes[0]
-
-
 def test_a_vehicle_in_a_jet_sinks_and_the_one_above_does_not() -> None:
     heights = []
     for downwash in (None, multi.Downwash()):
@@ -219,10 +195,6 @@ def options_of(kind: Any) -> dict[str, Any]:
     """Short episodes in which some vehicles end before others."""
     seeds = {"course_seed": [1, 2, 3]} if kind is multi.MultiRace else {"bound": 0.6}
     return {"vehicles": 3, "downwash": multi.Downwash(), "max_episode_steps": 40, **VARIED, **seeds}
-
-
-def as_single(found: Any, scene: int) -> Any:
-    return [part[scene] for part in found[:4]]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -248,31 +248,6 @@ def test_windows_show_the_frames() -> None:
     wrapped.close()
 
 
-@quiet
-@needs_moviepy
-def test_stable_baselines3_records_videos(tmp_path: Path) -> None:
-    library = pytest.importorskip("stable_baselines3.common.vec_env")
-    from propwash.gym.adapters.stable_baselines3 import FleetVecEnv
-
-    envs = FleetVecEnv(pg.Hover, 3, **RGB)
-    recorder = library.VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=6)
-    recorder.reset()
-    assert recorder.render().shape == (2 * 240, 2 * 320, 3)
-    for _ in range(8):
-        recorder.step(np.zeros((3, 4), dtype=np.float32))
-    recorder.close()
-    assert [file.suffix for file in tmp_path.iterdir()] == [".mp4"]
-
-
-def test_tensor_environments_can_render() -> None:
-    pytest.importorskip("torch")
-    from propwash.gym.torch_env import TorchVectorEnv
-
-    envs = TorchVectorEnv(pg.Hover, 2, **RGB)
-    envs.reset(seed=0)
-    assert len(envs.render()) == 2
-
-
 # resources and refused arguments
 
 

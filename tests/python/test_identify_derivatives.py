@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from identify_flight import NOISE, PERIOD, simulated_flight, speeds_at, true_vehicle
+from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
 from msgspec import structs
 from propwash import _core, identify
 from propwash.identify._bias import fit_bias
@@ -83,27 +83,6 @@ def test_derivatives_are_central_differences_of_values(
             assert error < 1e-6 * largest + rounding, _name(problem, k)
             changes = changes or largest > 1e-2
         assert changes, _name(problem, k)
-
-
-def test_motor_commands_equal_those_of_a_vehicle(log: identify.FlightLog) -> None:
-    """Of a vehicle with delay and battery; a vehicle without both receives the result."""
-    delayed = (
-        true_vehicle()
-        .without_noise()
-        .replace(motor={"command_delay": 2.3 * PERIOD}, battery={"nominal_voltage": 4.0})
-    )
-    bare = delayed.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
-    command, _ = commands(log, PERIOD, Flyer(delayed, np.full(len(log.time), 3.7)))
-    duty = 0.5 * (log.duty[:-1] + log.duty[1:])
-    found = []
-    for vehicle, speeds in ((delayed, speeds_at(delayed, duty)), (bare, command)):
-        fleet = pw.Fleet(vehicle, 1, "float64", dt=PERIOD, noise=False, threads=1)
-        fleet.set_battery_voltage(3.7)
-        flown = fleet.rollout(pw.RotorSpeeds(speeds[:, np.newaxis]), record=["rotor_speeds"])
-        found.append(np.asarray(flown.rotor_speeds))
-    # only the first commands, within the delay, differ
-    start = round(1.0 / PERIOD)
-    np.testing.assert_allclose(found[0][start:], found[1][start:], rtol=1e-9)
 
 
 def test_delay_derivatives_at_corners_are_one_sided(log: identify.FlightLog) -> None:

@@ -7,47 +7,8 @@ import pickle
 
 import numpy as np
 import propwash as pw
-import pytest
-from helpers import Array
-from scipy.spatial.transform import Rotation
 
 AT_REST = [0.0, 0.0, 9.81]
-
-
-def to_body(uav: pw.Multicopter, vector_W: Array) -> Array:
-    """The body components of a vector given in world components."""
-    rotation = Rotation.from_quat(pw.frames.wxyz_to_xyzw(uav.attitude))
-    return np.asarray(rotation.inv().apply(vector_W))
-
-
-@pytest.mark.parametrize("rate", [0.0, 333.0])
-def test_readings_equal_those_of_a_vehicle(rate: float) -> None:
-    """With equal noise; the specific force comes from the derivative, up to rounding."""
-    vehicle = pw.vehicles.load("penguin").replace(
-        process_noise=pw.ProcessNoiseParameters(),
-        imu={"position": (0.05, -0.02, 0.03), "attitude": (0.6, 0.0, 0.8, 0.0), "rate": rate},
-    )
-    uav = pw.Multicopter(vehicle, seed=3, id=7)
-    imu = pw.Imu(vehicle, seed=3, id=7)
-    gravity = np.array(vehicle.body.gravity)
-    dt = 1 / 960
-
-    def read(dt: float) -> pw.ImuReading:
-        motion = uav.derivative()
-        force = to_body(uav, motion.velocity - gravity)
-        return imu.read(force, uav.body_rates, motion.body_rates, dt)
-
-    readings = [(read(0.0), uav.imu)]
-    for n in range(300):
-        uav.step(pw.RateThrust([np.sin(0.1 * n), 0.4, -0.2], thrust=11.0), dt=dt)
-        readings.append((read(dt), uav.imu))
-    for found, expected in readings:
-        assert np.allclose(found.specific_force, expected.specific_force, rtol=0, atol=1e-9)
-        assert np.array_equal(found.angular_rate, expected.angular_rate)
-        assert found.time == expected.time
-    assert np.array_equal(imu.accelerometer_bias, uav.accelerometer_bias)
-    assert np.array_equal(imu.gyroscope_bias, uav.gyroscope_bias)
-    assert len({found.time for found, _ in readings}) == (301 if rate == 0.0 else 105)
 
 
 def test_snapshots_copies_and_pickles_give_identical_readings() -> None:

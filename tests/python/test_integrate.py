@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import propwash as pw
@@ -19,61 +19,6 @@ class Oscillator:
     def derivative(self, state: Array, command: float) -> list[float]:
         position, velocity = state
         return [velocity, command - OMEGA**2 * position]
-
-
-class Spinner:
-    """A planar attitude, normalised by projection; counts calls."""
-
-    def __init__(self) -> None:
-        self.derivatives = 0
-        self.projections = 0
-
-    def derivative(self, state: Array, command: float) -> Array:
-        self.derivatives += 1
-        return command * np.array([-state[1], state[0]])
-
-    def project(self, state: Array) -> Array:
-        self.projections += 1
-        return state / np.linalg.norm(state)
-
-
-def exact(t: float, force: float) -> Array:
-    """The exact state of the oscillator that starts at (1, 0)."""
-    rest = force / OMEGA**2
-    amplitude = 1.0 - rest
-    return np.array(
-        [rest + amplitude * math.cos(OMEGA * t), -amplitude * OMEGA * math.sin(OMEGA * t)]
-    )
-
-
-@pytest.mark.parametrize(("method", "order"), [("euler", 1.0), ("rk4", 4.0)])
-def test_order_on_an_oscillator(method: Literal["euler", "rk4"], order: float) -> None:
-    counts = [400, 800, 1600] if method == "euler" else [40, 80, 160]
-    errors = []
-    for count in counts:
-        end = pw.integrate.step(Oscillator(), [1.0, 0.0], 2.0, 2.0 / count, count, method)
-        errors.append(float(np.abs(end - exact(2.0, 2.0)).max()))
-    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
-    assert slope == pytest.approx(order, abs=0.05)
-
-
-def test_one_step_is_the_taylor_polynomial() -> None:
-    """On a linear system RK4 is the series of the exponential up to the fourth power."""
-    a = np.array([[0.0, 1.0], [-(OMEGA**2), 0.0]])
-    start, dt = np.array([0.3, -0.7]), 0.05
-    powers = [np.linalg.matrix_power(a * dt, k) @ start / math.factorial(k) for k in range(5)]
-    assert np.allclose(pw.integrate.step(Oscillator(), start, 0.0, dt), sum(powers), rtol=1e-14)
-    assert np.allclose(
-        pw.integrate.step(Oscillator(), start, 0.0, dt, method="euler"), sum(powers[:2]), rtol=1e-14
-    )
-
-
-def test_projection_is_applied_once_after_each_step() -> None:
-    spinner = Spinner()
-    end = pw.integrate.step(spinner, [1.0, 0.0], 2.0, 0.01, steps=50)
-    assert (spinner.projections, spinner.derivatives) == (50, 200)
-    assert np.linalg.norm(end) == pytest.approx(1.0, rel=1e-15)
-    assert math.atan2(end[1], end[0]) == pytest.approx(1.0, abs=1e-8)
 
 
 def test_the_state_is_not_modified_and_the_result_is_new() -> None:

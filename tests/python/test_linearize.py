@@ -55,23 +55,6 @@ def test_the_closed_loop_model_predicts_a_flight_with_delay(delay: float) -> Non
     assert errors[1] < 0.65 * errors[0] + 1e-9
 
 
-def test_hover_matches_its_closed_form() -> None:
-    vehicle = pw.vehicles.load("flightgoggles")
-    model = linearize(vehicle)
-    poles = np.linalg.eigvals(model.A)
-    tau = vehicle.motor_values("time_constant_up")[0]
-    assert np.sum(np.abs(poles + 1 / tau) < 1e-6) == 4
-    # three integrators each of position, velocity, attitude and rates: 12 poles at zero
-    assert np.sum(np.abs(poles) < 1e-2) == 12
-    assert model.A[model.index("velocity.x"), model.index("attitude.y")] == pytest.approx(9.81)
-    assert model.A[model.index("velocity.y"), model.index("attitude.x")] == pytest.approx(-9.81)
-    rotor = vehicle.rotors[0]
-    speed = pw.Multicopter(vehicle).trim().rotor_speeds[0]
-    slope = 2 * rotor.thrust_coefficient * speed / vehicle.body.mass
-    assert model.A[model.index("velocity.z"), 12] == pytest.approx(slope)
-    assert np.abs(model.drift).max() < 1e-9
-
-
 def test_stacked_models_equal_single_models() -> None:
     states = tumbling(5)
     rng = np.random.default_rng(1)

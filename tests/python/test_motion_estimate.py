@@ -61,52 +61,6 @@ def test_the_true_state_gives_identical_results(name: str) -> None:
         assert one.snapshot() == other.snapshot()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_rows_of_a_fleet_equal_single_vehicles(name: str) -> None:
-    """Up to rounding, and bit for bit those of fleets of one vehicle."""
-    fleet = make_fleet()
-    alone = [pw.Fleet(dtype="float64", seed=3, first_id=i, threads=1) for i in range(N)]
-    vehicles = [pw.Multicopter(seed=3, id=i) for i in range(N)]
-    for vehicle in vehicles:
-        vehicle.outer_loops = fleet.outer_loops
-    generator = np.random.default_rng(2)
-    for _ in range(20):
-        state = fleet.state
-        turned = np.array([about_z(angle) for angle in generator.normal(0.0, 0.1, N)])
-        estimate = pw.MotionEstimate(
-            state.position + generator.normal(0.0, 0.1, (N, 3)),
-            state.velocity + generator.normal(0.0, 0.1, (N, 3)),
-            turned,
-        )
-        fleet.step(COMMANDS[name], substeps=3, state=estimate)
-        for i, vehicle in enumerate(vehicles):
-            row = pw.MotionEstimate(estimate.position[i], estimate.velocity[i], turned[i])
-            vehicle.step(COMMANDS[name], fleet.dt, substeps=3, state=row)
-        for i, one in enumerate(alone):
-            row = pw.MotionEstimate(estimate.position[i], estimate.velocity[i], turned[i])
-            one.step(COMMANDS[name], substeps=3, state=row)
-    for i, vehicle in enumerate(vehicles):
-        np.testing.assert_allclose(fleet.position[i], vehicle.position, atol=1e-10)
-        np.testing.assert_allclose(fleet.body_rates[i], vehicle.body_rates, atol=1e-9)
-        for field in ("position", "velocity", "attitude", "body_rates", "rotor_speeds"):
-            np.testing.assert_array_equal(getattr(fleet, field)[i], getattr(alone[i], field)[0])
-
-
-@pytest.mark.parametrize("controller", ["position", "geometric", "backstepping", "indi"])
-def test_an_error_of_position_moves_the_vehicle_to_the_opposite_side(controller: str) -> None:
-    """With the estimate x + d the vehicle settles at target - d."""
-    target, error = np.array([0.4, -0.3, 0.5]), np.array([0.3, 0.2, -0.1])
-    command: Any = PositionCommand(target, yaw=0.0)
-    if controller != "position":
-        command = TrajectoryCommand(target, controller=controller)
-    uav = pw.Multicopter(noise=False)
-    for _ in range(960 * 8 // 4):
-        state = uav.state
-        state.position = state.position + error
-        uav.step(command, substeps=4, state=state)
-    np.testing.assert_allclose(uav.position, target - error, atol=5e-3)
-
-
 def test_an_error_of_heading_turns_the_vehicle_back() -> None:
     """With the estimate rotated by psi in the world, everything is rotated by -psi."""
     psi, target = 0.7, np.array([1.0, 0.5, 0.2])

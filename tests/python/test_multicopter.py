@@ -64,71 +64,6 @@ def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
     assert np.allclose(uav.body_rates, [0.4, -0.3, 0.2], rtol=0, atol=0.05)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.0055, 0.05, 0.11])
-@pytest.mark.parametrize("dt", [1 / 240, 1 / 960, 1 / 2000])
-def test_command_delay_does_not_depend_on_the_time_step(delay: float, dt: float) -> None:
-    """The area between command and response of a delayed lag is delay + time constant.
-
-    A delay of more steps than the command buffer holds is refused, not shortened.
-    """
-    vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
-    tau = vehicle.motor_values("time_constant_up")[0]
-    uav = pw.Multicopter(vehicle, noise=False)
-    before = uav.snapshot()
-    target = uav.rotor_speeds[0] + 100.0
-    steps = round((delay + 0.1) / dt)
-    if delay / dt > 62:
-        with pytest.raises(pw.ParameterError, match=r"motor\.command_delay"):
-            uav.rollout(pw.RotorSpeeds([target] * 4), dt, steps=steps)
-        assert uav.snapshot() == before
-        return
-    flown = uav.rollout(pw.RotorSpeeds([target] * 4), dt, steps=steps)
-    area = dt * np.sum(target - flown.rotor_speeds[:, 0]) / 100.0
-    beyond = tau * np.exp(-(steps * dt - delay) / tau)
-    assert area + beyond == pytest.approx(delay + tau, abs=dt)
-
-
-def test_battery_voltage_scales_the_rotor_speeds() -> None:
-    uav = pw.Multicopter("crazyflie", noise=False)
-    nominal = uav.parameters.battery.nominal_voltage
-    assert uav.battery_voltage == nominal
-    for ratio in (0.8, 1.0, 1.1):
-        uav.battery_voltage = ratio * nominal
-        uav.step(pw.RotorSpeeds([1500.0] * 4), substeps=1920)
-        assert np.allclose(uav.rotor_speeds, 1500.0 * ratio, rtol=1e-6)
-    uav.battery_voltage = 10.0 * nominal
-    uav.step(pw.RotorSpeeds([1500.0] * 4), substeps=1920)
-    assert np.allclose(uav.rotor_speeds, uav.parameters.motor.speed_max, rtol=1e-6)
-    uav.reset()
-    assert uav.battery_voltage == 10.0 * nominal
-
-
-def test_slow_imu_measures_at_its_rate() -> None:
-    vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": 96.0})
-    uav = pw.Multicopter(vehicle, seed=3)
-    flown = uav.rollout(commands(vehicle, 961), DT)
-    changed = np.flatnonzero(np.any(np.diff(flown.angular_rate, axis=0) != 0.0, axis=1)) + 1
-    assert np.array_equal(changed, np.arange(9, 961, 10))
-    assert uav.imu.time == pytest.approx(0.1 * 10)
-    quiet = pw.Multicopter(vehicle, noise=False)
-    flown = quiet.rollout(commands(vehicle, 961), DT)
-    assert np.array_equal(flown.angular_rate[changed], flown.body_rates[changed])
-
-
-def test_a_reset_with_a_seed_starts_as_if_new(vehicle: pw.VehicleParameters) -> None:
-    uav = pw.Multicopter(vehicle, seed=9)
-    first = uav.rollout(commands(vehicle, 30))
-    for seed in (9, 4):
-        uav.reset(seed=seed)
-        assert (uav.time, uav.steps, uav.seed) == (0.0, 0, seed)
-        new = pw.Multicopter(vehicle, seed=seed)
-        assert uav.snapshot() == new.snapshot()
-        again = uav.rollout(commands(vehicle, 30))
-        expected = new.rollout(commands(vehicle, 30)) if seed != 9 else first
-        assert np.array_equal(packed(again), packed(expected))
-        assert np.array_equal(again.specific_force, expected.specific_force)
-
-
 def test_noise_continues_after_a_reset_as_in_a_fleet() -> None:
     uav = pw.Multicopter("crazyflie", seed=9, id=3)
     fleet = pw.Fleet("crazyflie", 1, "float64", seed=9, first_id=3, threads=1)
@@ -209,35 +144,6 @@ def test_a_copy_in_flight_continues_identically(
     assert uav.snapshot() == other.snapshot()
 
 
-def test_a_restored_vehicle_repeats_its_flight() -> None:
-    uav = in_flight(pw.Multicopter("crazyflie", seed=5))
-    snapshot = uav.snapshot()
-    command = commands(uav.parameters, 30)
-    first = uav.rollout(command)
-    uav.restore(snapshot)
-    assert np.array_equal(packed(uav.rollout(command)), packed(first))
-
-
-def test_snapshot_of_another_vehicle_is_refused() -> None:
-    uav = in_flight(pw.Multicopter("hexacopter"))
-    before = uav.snapshot()
-    for other in (pw.Multicopter("flightgoggles").snapshot(), b"", before[:-1], before + b"\0"):
-        with pytest.raises(ValueError, match="snapshot: expected"):
-            uav.restore(other)
-    assert uav.snapshot() == before
-
-
-def test_setting_the_state_keeps_time_and_internal_states() -> None:
-    uav = in_flight(pw.Multicopter("flightgoggles", seed=8))
-    time, bias = uav.time, uav.gyroscope_bias
-    start = uav.trim()
-    start.position = np.array([5.0, 6.0, 7.0])
-    uav.set_state(start)
-    assert np.array_equal(uav.position, [5.0, 6.0, 7.0])
-    assert uav.time == time
-    assert np.array_equal(uav.gyroscope_bias, bias)
-
-
 def test_returned_arrays_are_copies() -> None:
     uav = in_flight(pw.Multicopter("flightgoggles"))
     before = uav.snapshot()
@@ -246,20 +152,6 @@ def test_returned_arrays_are_copies() -> None:
     for array in arrays:
         array[:] = 77.0
     assert uav.snapshot() == before
-
-
-def test_the_rate_loop_equals_the_rate_controller() -> None:
-    """RateController receives the IMU reading of the previous step."""
-    for noise in (False, True):
-        uav, other = (pw.Multicopter("flightgoggles", seed=4, noise=noise) for _ in range(2))
-        controller = pw.RateController("flightgoggles", DT)
-        command = commands(uav.parameters, 50)
-        for i in range(50):
-            speeds = controller.update(other.imu.angular_rate, row(command, i)).speeds
-            other.step(pw.RotorSpeeds(speeds), DT)
-            uav.step(row(command, i), DT)
-            assert np.array_equal(uav.rotor_command, speeds)
-        assert np.array_equal(packed(uav.state), packed(other.state))
 
 
 @pytest.mark.parametrize("integrator", ["euler", "symplectic_euler"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 import numpy as np
 import propwash as pw
@@ -70,27 +69,6 @@ def errors(case: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> di
 
 
 VEHICLES = [*MULTICOPTERS, "tilted"]
-EXPECTED: list[tuple[Literal["euler", "rk4", "symplectic_euler"], float, float, list[int]]] = [
-    ("euler", 1.0, 0.05, [400, 800, 1600, 3200]),
-    ("symplectic_euler", 1.0, 0.05, [400, 800, 1600, 3200]),
-    ("rk4", 4.0, 0.2, [16, 24, 32, 48]),
-]
-
-
-@pytest.mark.parametrize("name", VEHICLES)
-@pytest.mark.parametrize(("integrator", "order", "tolerance", "substeps"), EXPECTED)
-def test_order_of_convergence(
-    name: str,
-    integrator: Literal["euler", "rk4", "symplectic_euler"],
-    order: float,
-    tolerance: float,
-    substeps: list[int],
-) -> None:
-    found = [errors(flight(name), integrator, n) for n in substeps]
-    for part in GROUPS:
-        sizes = np.log([error[part] for error in found])
-        slope = -np.polyfit(np.log(substeps), sizes, 1)[0]
-        assert abs(slope - order) < tolerance, f"{part}: {slope:.3f}, errors {np.exp(sizes)}"
 
 
 @pytest.mark.parametrize("name", VEHICLES)

@@ -96,39 +96,6 @@ def test_a_rollout_applies_its_rows_in_order() -> None:
     np.testing.assert_array_equal(flight.position[-1], single.position)
 
 
-def test_yaw_rates_and_yaw_angles_are_reached() -> None:
-    """The yaw rate is that about the thrust axis, at any velocity."""
-    fleet = make_fleet(noise=False)
-    fleet.step(VelocityCommand([1.0, 0.0, 0.0], yaw_rate=0.5), substeps=960 * 6)
-    np.testing.assert_allclose(fleet.body_rates[:, 2], 0.5, atol=0.02)
-    fleet.step(VelocityCommand([1.0, 0.0, 0.0], yaw=-2.0), substeps=960 * 6)
-    q = fleet.attitude
-    half = np.arctan2(q[:, 3], q[:, 0])
-    np.testing.assert_allclose(np.exp(2j * half), np.exp(-2j), atol=0.02)
-    fleet.step(AttitudeThrust([1, 0, 0, 0], 9.81, yaw_rate=-0.7), substeps=960 * 4)
-    np.testing.assert_allclose(fleet.body_rates[:, 2], -0.7, atol=0.02)
-
-
-def test_sensors_do_not_change_the_flight() -> None:
-    """A rollout that is split at the samples of a sensor gives the same flight."""
-    velocity = np.random.default_rng(1).uniform(-1, 1, (4, N, 3))
-    plain, with_sensor = make_fleet(), make_fleet()
-    with_sensor.attach(pw.sensors.Barometer(), rate=50.0)
-    for fleet in (plain, with_sensor):
-        fleet.rollout(VelocityCommand(velocity, yaw_rate=0.1), substeps=13)
-        fleet.step(TrajectoryCommand([0.0, 0.0, 0.0], controller="indi"), substeps=17)
-    np.testing.assert_array_equal(plain.position, with_sensor.position)
-
-
-def test_the_velocity_loop_uses_each_vehicles_weight() -> None:
-    """Vehicles of all masses keep their height."""
-    fleet = make_fleet(noise=False)
-    fleet.set_parameters(mass=np.linspace(0.6, 1.8, N))
-    fleet.reset()
-    fleet.step(VelocityCommand([0.0, 0.0, 0.0]), substeps=960)
-    assert np.abs(fleet.position).max() < 1e-6
-
-
 def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
     """In a fleet, in one vehicle, at construction; pickles contain them, snapshots do not."""
     loops = OuterLoops.of("flightgoggles")

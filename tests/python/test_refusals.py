@@ -85,8 +85,8 @@ CONSTRUCTORS: dict[Any, dict[str, list[Any]]] = {
     pw.RateThrust: {
         "rates": [
             [1.0, 2.0], [1.0, 2.0, NAN], [[1.0, 2.0, INF]], np.zeros((2, 2, 2, 3)),
-            np.zeros((3, 2)), [[1.0, 2.0], [3.0]], "abc", None, 1.0, [True, False, True], [1j, 2, 3],
-            {"x": 1.0}, object(), [2**2000, 0, 0],
+            np.zeros((3, 2)), [[1.0, 2.0], [3.0]], "abc", None, 1.0, [True, False, True],
+            [1j, 2, 3], {"x": 1.0}, object(), [2**2000, 0, 0],
         ],
         "thrust": NO_NUMBERS,
     },

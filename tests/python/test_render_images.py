@@ -68,46 +68,6 @@ def test_depth_saturates_beyond_the_range() -> None:
     assert depth[-1, WIDTH // 2] < 65535
 
 
-def test_normals_are_in_the_axes_of_the_image() -> None:
-    wall = Box(name="wall", category="wall", position=(5.0, 0.0, 0.0), size=(1.0, 2.0, 9.0))
-    frame = offscreen_renderer(wall).render(["normals"], (0.0, 0.0, 1.0))
-    normals = images.unit_normals(frame.images["normals"])
-    middle = normals[HEIGHT // 2, WIDTH // 2]
-    np.testing.assert_allclose(middle, (0.0, 0.0, 1.0), atol=0.005)  # towards the camera
-    np.testing.assert_allclose(normals[-1, 0], (0.0, 1.0, 0.0), atol=0.005)  # the ground: up
-    assert np.all(np.isnan(normals[0, 0]))
-    rotated = offscreen_renderer(wall).render(
-        ["normals"], (0.0, 0.0, 1.0), axis_angle((0.0, 0.0, 1.0), 0.3)
-    )
-    # for a camera rotated to the left, the normal of the wall points to its left
-    normal = images.unit_normals(rotated.images["normals"])[HEIGHT // 2, WIDTH - 20]
-    np.testing.assert_allclose(normal, (-math.sin(0.3), 0.0, math.cos(0.3)), atol=0.005)
-
-
-def flow_tolerance(size: Array) -> Array:
-    """Bound of the error from 8-bit hue and value [px]."""
-    return np.asarray(0.12 + 0.012 * size)
-
-
-@pytest.mark.parametrize("shift", [(0.3, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.15)])
-def test_flow_of_a_translation_is_inverse_to_the_depth(shift: tuple[float, float, float]) -> None:
-    offscreen = offscreen_renderer()
-    start = np.array([1.0, 2.0, 1.5])
-    offscreen.render("flow", start)
-    frame = offscreen.render(["flow"], start + shift)
-    found = images.flow_in_pixels(frame.images["flow"])
-    depth = plane_depth(1.5 + shift[2], ATTITUDES[0])
-    sky = np.isinf(depth)
-    assert np.all(found[sky] == 0.0)
-    then = rays() * np.where(sky, 1.0, depth)[..., None] + shift
-    was = np.stack([-then[..., 1], -then[..., 2]], axis=-1) * (FOCAL / then[..., :1])
-    expected = np.stack([-rays()[..., 1], -rays()[..., 2]], axis=-1) * FOCAL - was
-    size = np.linalg.norm(expected, axis=-1)
-    shown = ~sky & (size < 19.9)
-    error = np.linalg.norm(found - expected, axis=-1)
-    assert np.all(error[shown] <= flow_tolerance(size)[shown])
-
-
 def test_a_gate_straight_ahead_is_centred_in_the_image() -> None:
     gate = Gate(name="Gate1", category="gate", position=(6.0, 0.0, 2.0), width=2.0, height=2.0)
     frame = offscreen_renderer(gate).render(["instance", "rgb", "semantic"], (0.0, 0.0, 2.0))

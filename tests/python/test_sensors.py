@@ -18,7 +18,6 @@ from propwash.world import Box, Plane, Scene
 
 LEVEL = [1.0, 0.0, 0.0, 0.0]
 GROUND = Scene([Plane(name="ground")])
-EMPTY = Scene([])
 ANYTHING: Any = (1.0,)
 
 
@@ -55,17 +54,6 @@ def test_a_gimbal_rotates_the_view() -> None:
     np.testing.assert_allclose(both.v, [240.0, float(up.v)])
     with pytest.raises(ValueError, match="expected poses of 2 bodies"):
         each.project([5.0, 0.0, 0.0], np.zeros((3, 3)), LEVEL)
-
-
-def test_range_to_the_ground_at_every_tilt() -> None:
-    finder = pw.RangeFinder(GROUND, variance=0.0)
-    tilts = np.linspace(0.0, 1.2, 40)
-    attitude = np.array([axis_angle([np.cos(7 * a), np.sin(7 * a), 0.0], a) for a in tilts])
-    reading = finder.measure(np.tile([3.0, 1.0, 2.0], (40, 1)), attitude)
-    np.testing.assert_allclose(reading.range, 2.0 / np.cos(tilts), rtol=1e-12)
-    assert finder.measure([0, 0, 25.0], LEVEL).range == 21.0
-    assert finder.measure([0, 0, 2.0], axis_angle([1, 0, 0], np.pi)).range == 21.0
-    assert pw.RangeFinder(EMPTY, max_range=5.0).measure([0, 0, 1], LEVEL).range == 6.0
 
 
 def test_rays_may_have_any_direction_length_and_batch_shape() -> None:
