@@ -34,6 +34,7 @@ Matrix3 = tuple[Vector3, Vector3, Vector3]
 PerRotor = float | tuple[float, ...]
 
 T = TypeVar("T")
+_CLASS_VAR: Any = ClassVar
 
 
 class Field(NamedTuple):
@@ -271,7 +272,7 @@ class ParameterSet(
     _fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls, **_options: Any) -> None:
-        hints = {n: h for n, h in cls.__annotations__.items() if get_origin(h) is not ClassVar}
+        hints = {n: h for n, h in cls.__annotations__.items() if get_origin(h) is not _CLASS_VAR}
         cls.conversions = cls.conversions | {n: _conversion_of(h) for n, h in hints.items()}
         added = {
             name: next(
