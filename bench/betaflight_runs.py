@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from propwash.cli import _autopilot_betaflight
+from propwash.cli._options import parsed_options
 from propwash.cli.main import make_parser
 
 PARTS = ("answers", "armed", "took off", "held", "roll", "pitch", "yaw", "landed")
@@ -30,10 +31,11 @@ def busy() -> None:
 
 def row(number: int, arguments: list[str]) -> tuple[str, bool]:
     """Flies once; returns a row of the table and whether all checks passed."""
-    parse = make_parser().parse_args
+    parsed = make_parser().parse_args(["autopilot", "betaflight", *arguments])
+    options = parsed_options(_autopilot_betaflight.Options, parsed)
     begun = time.monotonic()
     try:
-        flown = _autopilot_betaflight.fly(parse(["autopilot", "betaflight", *arguments]))
+        flown = _autopilot_betaflight.fly(options)
     except OSError as error:
         return f"| {number} | {error} |", False
     wall = time.monotonic() - begun

@@ -98,7 +98,7 @@ OuterLoop loop_of(Kind kind, const std::string& controller) {
 
 /// Whether the shapes of two parts of a command are compatible: equal numbers of rows, and equal
 /// numbers of vehicles unless one part applies to all vehicles. Ignores the axes of one vehicle.
-bool go_together(const Numbers& a, int a_axes, const Numbers& b, int b_axes) {
+bool go_together(const CommandArray& a, int a_axes, const CommandArray& b, int b_axes) {
   for (int k = 1; k <= std::min(a_axes, b_axes); ++k) {
     const py::ssize_t x = a.shape(a_axes - k);
     const py::ssize_t y = b.shape(b_axes - k);
@@ -130,11 +130,11 @@ Command::Command(Kind kind, Span<const py::object> values, const std::string& co
 
 /// Compares with every preceding part: a part without rows is compatible with any number of rows.
 void Command::require_together(std::size_t part) const {
-  const Numbers& next = *numbers_[part];
+  const CommandArray& next = *numbers_[part];
   const int axes = next.ndim() - parts()[part].tail();
   for (std::size_t i = 0; i < part; ++i) {
     if (!numbers_[i]) continue;
-    const Numbers& other = *numbers_[i];
+    const CommandArray& other = *numbers_[i];
     const int other_axes = other.ndim() - parts()[i].tail();
     if (go_together(other, other_axes, next, axes)) continue;
     if (!is_for_outer_loop(kind_) && axes == 1 && other_axes == 1) rows();
@@ -145,7 +145,7 @@ void Command::require_together(std::size_t part) const {
 }
 
 void Command::require_unit_attitudes() const {
-  const Numbers& q = *numbers_[0];
+  const CommandArray& q = *numbers_[0];
   for (py::ssize_t i = 0; i < q.size(); i += 4) {
     double squared = 0.0;
     for (py::ssize_t k = i; k < i + 4; ++k) squared += q[k] * q[k];
@@ -198,7 +198,7 @@ py::ssize_t Command::rows() const {
 
 double Command::number(std::size_t part, py::ssize_t row, int column) const {
   if (!numbers_[part]) return 0.0;
-  const Numbers& n = *numbers_[part];
+  const CommandArray& n = *numbers_[part];
   const py::ssize_t columns = parts()[part].tail() > 0 ? n.shape(n.ndim() - 1) : 1;
   return n[(n.size() > columns ? row * columns : 0) + column];
 }
@@ -293,7 +293,7 @@ std::string repr_of(py::handle self) {
   const Command& command = *made;
   std::string text;
   for (std::size_t i = 0; i < command.parts().size(); ++i) {
-    const Numbers* const numbers = command.numbers(i);
+    const CommandArray* const numbers = command.numbers(i);
     if (numbers == nullptr) continue;
     const CommandPart& part = command.parts()[i];
     if (i > 0) text += ", ";
@@ -314,7 +314,7 @@ py::tuple reduced(const py::object& self) {
   const auto& command = self.cast<const Command&>();
   py::list arguments;
   for (std::size_t i = 0; i < command.parts().size(); ++i) {
-    const Numbers* const numbers = command.numbers(i);
+    const CommandArray* const numbers = command.numbers(i);
     arguments.append(numbers == nullptr ? py::object(py::none()) : numbers->copy());
   }
   if (command.kind() == Kind::trajectory) arguments.append(command.controller());
@@ -345,7 +345,7 @@ auto argument() {
 /// A view of the part's numbers; the returned array keeps the command alive.
 template <Kind which, std::size_t i>
 auto part_of(const py::object& self) {
-  const Numbers* const numbers = self.cast<const Command&>().numbers(i);
+  const CommandArray* const numbers = self.cast<const Command&>().numbers(i);
   if constexpr (table_of(which).parts[i].is_optional) {
     return numbers == nullptr ? py::object(py::none()) : py::object(numbers->view(self));
   } else {

@@ -106,7 +106,7 @@ class PyGradient {
 
   void make(PyFleet<T>& fleet, const FleetCommandKind& kind,
             const std::vector<std::size_t>& requested) {
-    fleet.own_.with_each(fleet.fleet_.vehicle(), [&](const auto& parameters_of) {
+    fleet.overrides_.with_each(fleet.fleet_.vehicle(), [&](const auto& parameters_of) {
       gradient_.emplace(fleet.fleet_, kind, parameters_of, requested, fleet.kernels_.trace);
     });
   }
@@ -259,7 +259,7 @@ class PyFlight {
           "other commands");
     }
     if (gradient_ && gradient_->is_current(fleet_.fleet_)) return;
-    fleet_.own_.with_each(fleet_.fleet_.vehicle(), [&](const auto& parameters_of) {
+    fleet_.overrides_.with_each(fleet_.fleet_.vehicle(), [&](const auto& parameters_of) {
       gradient_ = std::make_shared<const FleetGradient<T>>(fleet_.fleet_, kind, parameters_of,
                                                            requested_, fleet_.kernels_.trace);
     });

@@ -46,7 +46,7 @@ py::tuple tuple_of(const MulticopterState<double, N>& state) {
 
 template <class Vehicle>
 void require_rotors(const Command& command, const Vehicle& vehicle) {
-  const Numbers& speeds = *command.numbers(0);
+  const CommandArray& speeds = *command.numbers(0);
   if (speeds.shape(speeds.ndim() - 1) == vehicle.rotors()) return;
   refuse("speeds", std::to_string(vehicle.rotors()) + " rotor speeds [rad/s]", speeds.copy());
 }

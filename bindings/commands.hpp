@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "numbers.hpp"
+#include "command_array.hpp"
 #include "propwash/control/outer_loops.hpp"
 #include "propwash/control/rate_control.hpp"
 #include "propwash/math/span.hpp"
@@ -35,7 +35,7 @@ class Command {
   CommandKind kind() const { return kind_; }
   Span<const CommandPart> parts() const;
   /// Null if the part is omitted.
-  const Numbers* numbers(std::size_t part) const {
+  const CommandArray* numbers(std::size_t part) const {
     return numbers_[part] ? &*numbers_[part] : nullptr;
   }
   /// Which controller follows a trajectory; "" for the other kinds.
@@ -61,7 +61,7 @@ class Command {
 
   CommandKind kind_;
   OuterLoop loop_;
-  std::vector<std::optional<Numbers>> numbers_;
+  std::vector<std::optional<CommandArray>> numbers_;
 };
 
 /// A distinct class for each kind, bound to Python.

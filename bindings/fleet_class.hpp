@@ -13,9 +13,9 @@
 
 #include "fleet_commands.hpp"
 #include "kernels/dispatch.hpp"
-#include "own_numbers.hpp"
 #include "parameters.hpp"
 #include "stepping.hpp"
+#include "vehicle_overrides.hpp"
 
 namespace propwash::bindings {
 
@@ -252,7 +252,7 @@ class PyFleet {
     for (const int extent : field.shape) shape.push_back(extent);
     Array values(shape);
     double* to = values.mutable_data();
-    alone(false, [&] { own_.read(k, fleet_.vehicle(), fleet_.size(), to); });
+    alone(false, [&] { overrides_.read(k, fleet_.vehicle(), fleet_.size(), to); });
     return values;
   }
   /// values: an array (n, …) for each field index, or (m, …) for the m vehicles with the indices
@@ -261,19 +261,19 @@ class PyFleet {
                       const std::optional<std::vector<std::size_t>>& some) {
     const std::vector<std::size_t> chosen = some.value_or(std::vector<std::size_t>{});
     const std::string warning = alone(true, [&] {
-      OwnNumbers own = own_;
+      VehicleOverrides overrides = overrides_;
       for (const auto& [k, array] : values) {
-        own.set(k, array, chosen, fleet_.vehicle(), fleet_.size());
+        overrides.set(k, array, chosen, fleet_.vehicle(), fleet_.size());
       }
-      own.apply(fleet_, chosen);
-      std::swap(own_, own);
+      overrides.apply(fleet_, chosen);
+      std::swap(overrides_, overrides);
       return fleet_.warning();
     });
     warn(warning);
   }
   /// The numbers of the fields that are not the same for all vehicles.
   std::vector<std::size_t> own_parameters() const {
-    return alone(false, [&] { return own_.fields_set(); });
+    return alone(false, [&] { return overrides_.fields_set(); });
   }
   void set_outer_loops(const py::dict& values) {
     const auto loops = outer_loops_from(value<&Fleet<T>::outer_loops>(), values);
@@ -282,7 +282,7 @@ class PyFleet {
   double bytes_per_vehicle() const {
     return alone(false, [&] {
       return fleet_.bytes_per_vehicle() +
-             static_cast<double>(own_.bytes()) / static_cast<double>(size());
+             static_cast<double>(overrides_.bytes()) / static_cast<double>(size());
     });
   }
 
@@ -385,7 +385,7 @@ class PyFleet {
   const KernelSet& kernels_;
   Fleet<T> fleet_;
   MaybePool pool_;
-  OwnNumbers own_;
+  VehicleOverrides overrides_;
   CommandBuffers<T> buffers_;
   mutable std::recursive_mutex mutex_;
 };

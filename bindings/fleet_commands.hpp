@@ -20,7 +20,7 @@ class FleetPart {
  public:
   /// `tail` is 1 where the columns are an axis of the numbers, 0 where there is one column without
   /// an axis. Raises ValueError for other shapes and for numbers outside the range of T.
-  FleetPart(const Numbers& numbers, const char* name, int tail, py::ssize_t size,
+  FleetPart(const CommandArray& numbers, const char* name, int tail, py::ssize_t size,
             py::ssize_t columns, std::vector<T>& buffer)
       : numbers_(numbers), size_(size), columns_(columns), buffer_(buffer) {
     lead_ = numbers.ndim() - tail;
@@ -80,7 +80,7 @@ class FleetPart {
                           (tail > 0 ? per_vehicle : n) + "), got " + numbers_.shape_text());
   }
 
-  const Numbers& numbers_;
+  const CommandArray& numbers_;
   py::ssize_t size_;
   py::ssize_t columns_;
   std::vector<T>& buffer_;
@@ -100,7 +100,7 @@ class FleetCommand {
   FleetCommand(const Command& command, const Fleet<T>& fleet, CommandBuffers<T>& buffers)
       : kind_(command.kind()), loop_(command.loop()), count_(command.parts().size()) {
     for (std::size_t i = 0; i < command.parts().size(); ++i) {
-      const Numbers* numbers = command.numbers(i);
+      const CommandArray* numbers = command.numbers(i);
       if (numbers == nullptr) continue;
       const auto& part = command.parts()[i];
       const int columns =

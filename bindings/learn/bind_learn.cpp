@@ -16,8 +16,8 @@ namespace propwash::bindings {
 namespace {
 
 /// Clips actions and increments the step counters.
-py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
-               InputArray<std::int32_t>& steps) {
+py::tuple take_actions(const Floats& actions, const std::optional<Truths>& ignored,
+                       InputArray<std::int32_t>& steps) {
   const std::size_t n = actions.shape(0), width = actions.shape(1);
   std::int32_t* const count = steps.writable_rows(n);
   auto clipped = new_array<float>(n, width);
@@ -38,7 +38,7 @@ py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
 }
 
 void bind_actions(py::module_& m) {
-  m.def("take_actions", &take, "actions"_a, "ignored"_a, "steps"_a.noconvert(),
+  m.def("take_actions", &take_actions, "actions"_a, "ignored"_a, "steps"_a.noconvert(),
         "Clips actions to [-1, 1] and increments steps. Returns the clipped actions (n, A) and the "
         "number of clipped ones in each row (n,), or None if there are none.\n\n"
         "ignored: (n,) rows that may contain any values, or None. steps: (n,), updated in place. "

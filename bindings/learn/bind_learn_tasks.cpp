@@ -20,6 +20,44 @@ learn::ActionRows<float> actions_of(const Floats& now, const Floats& before, std
   return {static_cast<int>(width), now.rows(n, width), before.rows(n, width)};
 }
 
+/// A weight of a reward by its name in Python.
+template <class Reward>
+struct Weight {
+  const char* name;
+  float Reward::* member;
+};
+using Hover = learn::HoverReward<float>;
+using Track = learn::TrackReward<float>;
+using Land = learn::LandReward<float>;
+using Race = learn::RaceReward<float>;
+constexpr Weight<Hover> hover_weights[] = {{"position", &Hover::position},
+                                           {"position_scale", &Hover::position_scale},
+                                           {"upright", &Hover::upright},
+                                           {"body_rates", &Hover::body_rates},
+                                           {"action_change", &Hover::action_change}};
+constexpr Weight<Track> track_weights[] = {{"position", &Track::position},
+                                           {"position_scale", &Track::position_scale},
+                                           {"velocity", &Track::velocity},
+                                           {"body_rates", &Track::body_rates},
+                                           {"action_change", &Track::action_change}};
+constexpr Weight<Land> land_weights[] = {
+    {"progress", &Land::progress},         {"speed", &Land::speed},
+    {"speed_margin", &Land::speed_margin}, {"body_rates", &Land::body_rates},
+    {"success", &Land::success},           {"failure", &Land::failure}};
+constexpr Weight<Race> race_weights[] = {{"progress", &Race::progress},
+                                         {"gate", &Race::gate},
+                                         {"failure", &Race::failure},
+                                         {"body_rates", &Race::body_rates}};
+
+/// The weights that an object has as attributes.
+template <class Reward, std::size_t N>
+Reward weights_of(const py::object& from, const Weight<Reward> (&weights)[N]) {
+  Reward reward;
+  for (const auto& weight : weights)
+    reward.*weight.member = from.attr(weight.name).template cast<float>();
+  return reward;
+}
+
 struct Evaluation {
   py::array_t<float> reward, distance;
   py::array_t<bool> over;
@@ -29,26 +67,26 @@ struct Evaluation {
 };
 
 py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floats& body_rates,
-                      const Floats& action, const Floats& previous, const std::array<float, 5>& w,
+                      const Floats& action, const Floats& previous, const py::object& weights,
                       float bound) {
   const std::size_t n = position.shape(0);
   Evaluation result(n);
   learn::judge_hover<float>(
       {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
-      actions_of(action, previous, n), {w[0], w[1], w[2], w[3], w[4]}, bound,
+      actions_of(action, previous, n), weights_of(weights, hover_weights), bound,
       result.reward.mutable_data(), result.over.mutable_data(), result.distance.mutable_data());
   return result.tuple();
 }
 
 py::tuple judge_landing(const Floats& position, const Floats& velocity, const Floats& attitude,
                         const Floats& body_rates, const std::array<float, 5>& bounds,
-                        const std::array<float, 6>& w, Floats& distance) {
+                        const py::object& weights, Floats& distance) {
   const std::size_t n = position.shape(0);
   auto reward = new_array<float>(n), speed = new_array<float>(n);
   auto over = new_array<bool>(n), landed = new_array<bool>(n);
   learn::judge_landing<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), attitude.rows(n, 4), body_rates.rows(n, 3)},
-      {bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]}, {w[0], w[1], w[2], w[3], w[4], w[5]},
+      {bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]}, weights_of(weights, land_weights),
       {distance.writable_rows(n), reward.mutable_data(), over.mutable_data(), landed.mutable_data(),
        speed.mutable_data()});
   return py::make_tuple(reward, over, landed, speed);
@@ -93,13 +131,13 @@ class TrackPath {
 
 py::tuple judge_track(const Floats& position, const Floats& velocity, const Floats& body_rates,
                       const Floats& action, const Floats& previous, const Floats& target,
-                      const Floats& target_velocity, const std::array<float, 5>& w, float bound) {
+                      const Floats& target_velocity, const py::object& weights, float bound) {
   const std::size_t n = position.shape(0);
   Evaluation result(n);
   learn::judge_track<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), nullptr, body_rates.rows(n, 3)},
       actions_of(action, previous, n), target.rows(n, 3), target_velocity.rows(n, 3),
-      {w[0], w[1], w[2], w[3], w[4]}, bound, result.reward.mutable_data(),
+      weights_of(weights, track_weights), bound, result.reward.mutable_data(),
       result.over.mutable_data(), result.distance.mutable_data());
   return result.tuple();
 }
@@ -129,15 +167,15 @@ class RaceCourses {
   py::tuple judge(const Floats& position, const Floats& body_rates,
                   const InputArray<std::int32_t>& steps, const InputArray<std::int64_t>& course,
                   InputArray<std::int64_t>& next, InputArray<double>& time, Truths& passed,
-                  Truths& collided, Floats& before, Floats& clearance,
-                  const std::array<float, 4>& w, float radius, float bound, double period) const {
+                  Truths& collided, Floats& before, Floats& clearance, const py::object& weights,
+                  float radius, float bound, double period) const {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto reward = new_array<float>(n);
     auto over = new_array<bool>(n);
     learn::judge_race<float>(
         {n, position.rows(n, 3), nullptr, nullptr, body_rates.rows(n, 3)}, courses_.data(),
-        {radius, bound, period}, {w[0], w[1], w[2], w[3]}, steps.rows(n),
+        {radius, bound, period}, weights_of(weights, race_weights), steps.rows(n),
         {course.rows(n), next.writable_rows(n), time.writable_rows(n), passed.writable_rows(n),
          collided.writable_rows(n), before.writable_rows(n, 3), clearance.writable_rows(n)},
         reward.mutable_data(), over.mutable_data());
@@ -174,7 +212,33 @@ class RaceCourses {
   std::vector<learn::RaceCourse<float>> courses_;
 };
 
+/// Row, fraction of the way to the next row, left and up [m] of each passage through a gate.
+std::vector<std::array<double, 4>> gate_passages(const std::array<double, 3>& centre,
+                                                 const std::array<double, 9>& rotation,
+                                                 double width, double height,
+                                                 const Array& position) {
+  const auto& r = rotation;
+  const learn::RaceGate<double> gate{
+      {}, {r[0], r[3], r[6]}, {r[1], r[4], r[7]}, {r[2], r[5], r[8]}, 0.5 * width, 0.5 * height};
+  const auto place = [&](py::ssize_t row) {
+    const double* const at = position.data(row, 0);
+    return Vec3<double>{at[0] - centre[0], at[1] - centre[1], at[2] - centre[2]};
+  };
+  std::vector<std::array<double, 4>> found;
+  for (py::ssize_t row = 0; row + 1 < position.shape(0); ++row) {
+    double fraction{};
+    learn::Row<double> through;
+    if (learn::detail::passes(gate, place(row), place(row + 1), fraction, through)) {
+      found.push_back({static_cast<double>(row), fraction, through[1], through[2]});
+    }
+  }
+  return found;
+}
+
 void bind_races(py::module_& m) {
+  m.def("gate_passages", &gate_passages, "centre"_a, "rotation"_a, "width"_a, "height"_a,
+        "position"_a,
+        "Returns (row, fraction, left, up) of the passages of a path (T, 3) through a gate.");
   py::class_<RaceCourses>(m, "RaceCourses",
                           "Courses of gates and their scenes, for collision checks.")
       .def(py::init<const py::list&, const Floats&, const Floats&, const Floats&>(), "scenes"_a,
@@ -185,7 +249,7 @@ void bind_races(py::module_& m) {
           "collided"_a.noconvert(), "before"_a.noconvert(), "clearance"_a.noconvert(), "weights"_a,
           "radius"_a, "bound"_a, "period"_a,
           "Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.\n\n"
-          "weights: the fields of RaceReward in their order.")
+          "weights: a RaceReward.")
       .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
            "Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of "
            "propwash.gym.Race.");
@@ -197,16 +261,16 @@ void bind_learn_tasks(py::module_& m) {
   m.def("judge_hover", &judge_hover, "position"_a, "attitude"_a, "body_rates"_a, "action"_a,
         "previous"_a, "weights"_a, "bound"_a,
         "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
-        "weights: the fields of HoverReward in their order.");
+        "weights: a HoverReward.");
   m.def("judge_landing", &judge_landing, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
         "bounds"_a, "weights"_a, "distance"_a.noconvert(),
         "Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
-        "bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward "
-        "in their order. distance: (n,) m, from the previous step, updated in place.");
+        "bounds: gear, bound, radius, speed, cosine of the tilt. weights: a LandReward. "
+        "distance: (n,) m, from the previous step, updated in place.");
   m.def("judge_track", &judge_track, "position"_a, "velocity"_a, "body_rates"_a, "action"_a,
         "previous"_a, "target"_a, "target_velocity"_a, "weights"_a, "bound"_a,
         "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Track.\n\n"
-        "weights: the fields of TrackReward in their order.");
+        "weights: a TrackReward.");
   py::class_<TrackPath>(m, "TrackPath", "A closed path and the speed along it.")
       .def(py::init<const Floats&, double, double>(), "table"_a, "length"_a, "speed"_a)
       .def(py::pickle([](const TrackPath& path) { return path.state(); },

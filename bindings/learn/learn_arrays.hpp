@@ -14,7 +14,7 @@ namespace propwash::bindings {
 template <class T>
 class InputArray {
  public:
-  bool take(py::handle source, bool convert) {
+  bool assign(py::handle source, bool convert) {
     if (is_ready<T>(source)) {
       array_ = py::reinterpret_borrow<py::array>(source);
       return true;
@@ -58,7 +58,7 @@ namespace pybind11::detail {
 template <class T>
 struct type_caster<propwash::bindings::InputArray<T>> {
   PYBIND11_TYPE_CASTER(propwash::bindings::InputArray<T>, const_name("numpy.ndarray"));
-  bool load(handle source, bool convert) { return value.take(source, convert); }
+  bool load(handle source, bool convert) { return value.assign(source, convert); }
 };
 
 }  // namespace pybind11::detail

@@ -101,14 +101,16 @@ inline float log_of(float x) {
 }
 
 /// Whether the straight path from `start` to `end`, both relative to the gate's centre, passes the
-/// gate's opening in its direction; and the fraction of the path at which it crosses the plane.
+/// gate's opening in its direction; the fraction of the path at which it crosses the plane, and the
+/// place there, in the axes of the gate.
 template <class T>
-bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& fraction) {
+bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& fraction,
+            Row<T>& through) {
   const Vec3<T> along = xyz(gate.along);
   const T first = dot(start, along), second = dot(end, along);
   if (!(first < T(0)) || second < T(0)) return false;
   fraction = first / (first - second);
-  const Row<T> through = in_gate(gate, start + (end - start) * fraction);
+  through = in_gate(gate, start + (end - start) * fraction);
   return abs(through[1]) <= gate.half_width && abs(through[2]) <= gate.half_height;
 }
 
@@ -153,7 +155,9 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     }
     bool collided = hit.id >= 0;
     T fraction{};
-    const bool passed = rows.next[i] < course.count && detail::passes(gate, start, end, fraction) &&
+    Row<T> through;
+    const bool passed = rows.next[i] < course.count &&
+                        detail::passes(gate, start, end, fraction, through) &&
                         !(collided && hit.fraction < double{fraction});
     if (passed) {
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;

@@ -159,7 +159,8 @@ def choice(name: str, value: object, known: Sequence[str]) -> str:
     """One of the known names."""
     if not isinstance(value, str) or value not in known:
         expected = " or ".join([", ".join(map(repr, known[:-1])), repr(known[-1])])
-        raise ValueError(f"{name}: expected {expected}, got {value!r:.100}")
+        hint = nearest(value, known) if isinstance(value, str) else ""
+        raise ValueError(f"{name}: expected {expected}, got {value!r:.100}{hint}")
     return value
 
 

@@ -901,14 +901,14 @@ class RaceCourses:
         collided: NDArray[Any],
         before: NDArray[Any],
         clearance: NDArray[Any],
-        weights: Sequence[Float],
+        weights: Any,
         radius: Float,
         bound: Float,
         period: Float,
     ) -> tuple:
         """Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.
 
-        weights: the fields of RaceReward in their order.
+        weights: a RaceReward.
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
         """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
@@ -1040,6 +1040,15 @@ def fma_peak(dtype: str) -> float:
     """Measures the peak multiply-add rate of one core in GFLOP/s, in about 0.1 s."""
 
 def focal_length(height: Float, vertical_fov: Float) -> float: ...
+def gate_passages(
+    centre: Sequence[Float],
+    rotation: Sequence[Float],
+    width: Float,
+    height: Float,
+    position: ArrayLike,
+) -> list[list[float]]:
+    """Returns (row, fraction, left, up) of the passages of a path (T, 3) through a gate."""
+
 def in_body(attitude: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.float32]:
     """Transforms k vectors for each vehicle (n, 3 k) from the world frame to the body frame."""
 
@@ -1054,12 +1063,12 @@ def judge_hover(
     body_rates: NDArray[Any],
     action: NDArray[Any],
     previous: NDArray[Any],
-    weights: Sequence[Float],
+    weights: Any,
     bound: Float,
 ) -> tuple:
     """Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.
 
-    weights: the fields of HoverReward in their order.
+    weights: a HoverReward.
     """
 
 def judge_landing(
@@ -1068,12 +1077,12 @@ def judge_landing(
     attitude: NDArray[Any],
     body_rates: NDArray[Any],
     bounds: Sequence[Float],
-    weights: Sequence[Float],
+    weights: Any,
     distance: NDArray[Any],
 ) -> tuple:
     """Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.
 
-    bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward in their order. distance: (n,) m, from the previous step, updated in place.
+    bounds: gear, bound, radius, speed, cosine of the tilt. weights: a LandReward. distance: (n,) m, from the previous step, updated in place.
     """
 
 def judge_meetings(
@@ -1089,12 +1098,12 @@ def judge_track(
     previous: NDArray[Any],
     target: NDArray[Any],
     target_velocity: NDArray[Any],
-    weights: Sequence[Float],
+    weights: Any,
     bound: Float,
 ) -> tuple:
     """Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Track.
 
-    weights: the fields of TrackReward in their order.
+    weights: a TrackReward.
     """
 
 def latency_in_steps(latency: Float, dt: Float) -> int: ...

@@ -27,6 +27,45 @@ def about_z(angle: float) -> Quaternion:
     return (math.cos(0.5 * angle), 0.0, 0.0, math.sin(0.5 * angle))
 
 
+def about_y(angle: float) -> Quaternion:
+    """The unit quaternion of a rotation by `angle` [rad] about y."""
+    return (math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0)
+
+
+def from_euler(roll: ArrayLike, pitch: ArrayLike, yaw: ArrayLike) -> Array:
+    """(…, 4) unit quaternions of rotations [rad] about z, then the new y, then the new x."""
+    angles = np.stack(np.broadcast_arrays(yaw, pitch, roll))
+    (cy, cp, cr), (sy, sp, sr) = np.cos(0.5 * angles), np.sin(0.5 * angles)
+    return np.stack(
+        [
+            cy * cp * cr + sy * sp * sr,
+            cy * cp * sr - sy * sp * cr,
+            cy * sp * cr + sy * cp * sr,
+            sy * cp * cr - cy * sp * sr,
+        ],
+        axis=-1,
+    )
+
+
+def euler(q: ArrayLike) -> tuple[float, float, float]:
+    """Roll, pitch and yaw [rad] of a unit quaternion, as from_euler()."""
+    w, x, y, z = np.asarray(q, dtype=np.float64).tolist()
+    return (
+        math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
+        math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x)))),
+        yaw((w, x, y, z)),
+    )
+
+
+def interpolated(when: Array, time: Array, q: Array) -> Array:
+    """(K, 4) normalised linear interpolation at `when` of quaternions (T, 4) at times (T,)."""
+    flips = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0.0, -1.0, 1.0)
+    continuous = q * np.cumprod(np.concatenate([[1.0], flips]))[:, None]
+    found = np.stack([np.interp(when, time, column) for column in continuous.T], axis=1)
+    unit: Array = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return unit
+
+
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
     """The Hamilton product of two quaternions: first the rotation b, then a."""
     (aw, ax, ay, az), (bw, bx, by, bz) = a, b

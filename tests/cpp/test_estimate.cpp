@@ -80,7 +80,7 @@ Matrix dense(const pw::ErrorCovariance<double>& p) {
 Eigen::Matrix<double, 1, errors> dense(const pw::ObservationRow<double>& row) {
   Eigen::Matrix<double, 1, errors> h = Eigen::Matrix<double, 1, errors>::Zero();
   for (int k = 0; k < 3; ++k) {
-    h(k) = row.attitude[k], h(6 + k) = row.position[k], h(15 + k) = row.gate[k];
+    h(k) = row.attitude[k], h(6 + k) = row.position[k], h(15 + k) = row.landmark[k];
   }
   return h;
 }

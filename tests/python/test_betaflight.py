@@ -22,7 +22,7 @@ from propwash.autopilot._betaflight import Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
 from propwash.autopilot._script import ScriptedFlight, Sticks
 from propwash.cli import _autopilot_betaflight
-from propwash.cli.main import main, make_parser
+from propwash.cli.main import main
 
 Array = NDArray[np.float64]
 
@@ -399,7 +399,7 @@ def test_invalid_options_leave_nothing_behind(
 
 def test_no_step_is_longer_than_a_millisecond() -> None:
     for rate in ("250", "333", "700", "1000"):
-        options = make_parser().parse_args(["autopilot", "betaflight", "--rate", rate])
+        options = _autopilot_betaflight.Options(rate=int(rate))
         simulation = _autopilot_betaflight._simulation(options)
         assert simulation.period == pytest.approx(1.0 / int(rate))
         assert simulation.dt <= 1e-3 + 1e-12
@@ -407,7 +407,7 @@ def test_no_step_is_longer_than_a_millisecond() -> None:
 
 def test_missing_answer_costs_one_period_of_the_wall_clock() -> None:
     """Betaflight's clock runs on while the simulated vehicle waits for a lost packet."""
-    options = make_parser().parse_args(["autopilot", "betaflight"])
+    options = _autopilot_betaflight.Options()
     simulation, peer = _autopilot_betaflight._simulation(options), StrictBetaflight()
     wall = {
         "clock": lambda: peer.now,

@@ -320,6 +320,13 @@ def test_outer_loops_have_no_derivatives_with_respect_to_gravity(level: str) -> 
     assert fleet.snapshot() == before
 
 
+@pytest.mark.parametrize("level", ["attitude", "velocity", "geometric", "backstepping", "indi"])
+def test_gravity_has_derivatives_with_a_control_vehicle(level: str) -> None:
+    """The loops keep the gravity of the control vehicle while that of the model changes."""
+    fleet = make_fleet("flightgoggles", control_vehicle="flightgoggles")
+    check_direction(fleet, level, ["gravity"])
+
+
 def test_directions_of_parameters_have_the_shapes_of_set_parameters() -> None:
     fleet = make_fleet()
     command = pw.RotorSpeeds(np.full((2, COUNT, 4), 900.0))

@@ -274,8 +274,8 @@ def test_without_a_render_mode_render_warns() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"render_mode": "ansi"}, "render_mode: expected one of rgb_array, human"),
-        ({"render_camera": "side"}, "render_camera: expected one of chase, onboard"),
+        ({"render_mode": "ansi"}, "render_mode: expected 'rgb_array' or 'human'"),
+        ({"render_camera": "side"}, "render_camera: expected 'chase' or 'onboard'"),
         ({"render_size": (640,)}, "render_size = .*: expected width and height"),
         ({"render_size": (640, 0)}, "render_size: expected a whole number from 16"),
         ({"render_envs": 0}, "render_envs: expected a whole number from 1"),

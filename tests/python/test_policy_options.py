@@ -51,6 +51,12 @@ def test_differences_from_the_training_are_reported(name: str) -> None:
     assert all(each.category is DifferenceWarning for each in said)
 
 
+@pytest.mark.parametrize(("name", "value"), [("substeps", 0), ("substeps", 2.5), ("dt", 0.0)])
+def test_invalid_options_are_refused(name: str, value: float) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{name}: expected "):
+        Policy.load("hover").differences(**{name: value})
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -97,6 +97,13 @@ def test_classes_have_the_names_units_and_meanings_of_the_schema(
     assert list(_numbers(kind, "").items()) == expected
 
 
+def test_the_documentation_of_a_group_has_units_and_meanings() -> None:
+    assert "    mass: mass of the whole vehicle, kg" in inspect.getdoc(pw.BodyParameters).split(
+        "\n"
+    )
+    assert pw.VehicleParameters.field("process_noise").description == ""
+
+
 def test_the_file_schema_describes_each_parameter() -> None:
     tables: dict[str, Any] = pw.vehicles.json_schema()["$defs"]
     for entry in VEHICLE:

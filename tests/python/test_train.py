@@ -74,7 +74,7 @@ def test_ten_seconds_of_training_improve_the_reward() -> None:
 
 
 def test_weights_are_averaged_and_the_learning_rate_decays() -> None:
-    args = replace(SMALL, average=4, decay_iterations=2)
+    args = replace(SMALL, average=4, decay_steps=2 * SMALL.num_steps * 32)  # two iterations
     envs = pg.make_vec(pg.Hover, 32, copy=False, **ppo.HOVER, **ppo.FAST)
     trained = ppo.PPO(envs, args, seed=1)
     mean = [each.clone() for each in trained.policy.parameters()]
@@ -88,6 +88,11 @@ def test_weights_are_averaged_and_the_learning_rate_decays() -> None:
         torch.testing.assert_close(averaged, expected)
     without = small()
     assert without.policy is without.agent
+
+
+def test_the_decay_of_the_recipe_is_that_of_395_iterations_at_its_default_sizes() -> None:
+    recipe = recipes.recipe("hover", "sensors")
+    assert recipe.args.decay_steps == 395 * recipe.args.num_steps * recipe.num_envs
 
 
 def test_advantages_match_their_definition() -> None:
@@ -414,7 +419,7 @@ def test_invalid_files_of_settings_are_refused(
     with pytest.raises(ValueError, match=message):
         command(["train", "hover", "--settings", "settings.toml"])
     Path("settings.toml").write_bytes(b"\xef\xbb\xbfgamma = 0.9\r\n")  # with byte order mark
-    options = argparse.Namespace(task="hover", method=None, set=[], settings=Path("settings.toml"))
+    options = _train_command.TrainOptions(task="hover", settings=Path("settings.toml"))
     assert _train_command._settings(options) == {"gamma": 0.9}
 
 

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "propwash/estimate/observations.hpp"
 #include "propwash/estimate/strapdown.hpp"
 #include "propwash/math/mat3_algebra.hpp"
 #include "propwash/math/vec3.hpp"
@@ -24,16 +23,24 @@ struct ErrorIndex {
   static constexpr std::size_t position = 6;        ///< m, world axes
   static constexpr std::size_t gyroscope = 9;       ///< rad/s, sensor axes
   static constexpr std::size_t accelerometer = 12;  ///< m/s^2, sensor axes
-  static constexpr std::size_t gates = 15;          ///< m, m, rad for each gate
+  static constexpr std::size_t landmarks = 15;      ///< three errors of each landmark
 };
 
-/// A symmetric matrix of errors: those of the motion, then three of each gate.
+/// The derivatives of a measured number with respect to the errors that it depends on.
+template <class T>
+struct ObservationRow {
+  Vec3<T> attitude{};  ///< per rad
+  Vec3<T> position{};  ///< per m
+  Vec3<T> landmark{};  ///< of the landmark that is measured; zero without one
+};
+
+/// A symmetric matrix of errors: those of the motion, then three of each landmark.
 template <class T>
 class ErrorCovariance {
  public:
   /// All zero.
-  explicit ErrorCovariance(std::size_t gates)
-      : size_(ErrorIndex::gates + 3 * gates),
+  explicit ErrorCovariance(std::size_t landmarks)
+      : size_(ErrorIndex::landmarks + 3 * landmarks),
         stride_((size_ + 7) / 8 * 8),
         numbers_(size_ * stride_),
         scratch_(3 * stride_) {}
@@ -54,22 +61,23 @@ class ErrorCovariance {
                  const Mat3<T>& end_WB) {
     transform(f, stride_);
     transpose_motion();
-    transform(f, ErrorIndex::gates);  // the columns, as rows of the transposed block
+    transform(f, ErrorIndex::landmarks);  // the columns, as rows of the transposed block
     add_noise(model, end_WB, f.dt);
-    for (std::size_t i = 1; i < ErrorIndex::gates; ++i) {
+    for (std::size_t i = 1; i < ErrorIndex::landmarks; ++i) {
       for (std::size_t j = 0; j < i; ++j) row(i)[j] = row(j)[i];
     }
   }
 
-  /// Makes the rows of the gates complete after propagate(); required before updates.
+  /// Copies the errors of the motion to the rows of the landmarks; required after propagate() and
+  /// before updates.
   void complete() {
-    for (std::size_t i = ErrorIndex::gates; i < size_; ++i) {
-      for (std::size_t j = 0; j < ErrorIndex::gates; ++j) row(i)[j] = row(j)[i];
+    for (std::size_t i = ErrorIndex::landmarks; i < size_; ++i) {
+      for (std::size_t j = 0; j < ErrorIndex::landmarks; ++j) row(i)[j] = row(j)[i];
     }
   }
 
-  /// P h, for the derivatives h of a measured number; `gate` is the index of its gate.
-  void product(const ObservationRow<T>& h, std::size_t gate, T* to) const {
+  /// P h, for the derivatives h of a measured number; `landmark` is the index of its landmark.
+  void product(const ObservationRow<T>& h, std::size_t landmark, T* to) const {
     std::fill_n(to, stride_, T(0));
     const auto add = [&](std::size_t first, const Vec3<T>& factors) {
       for (std::size_t k = 0; k < 3; ++k) {
@@ -81,14 +89,15 @@ class ErrorCovariance {
     };
     add(ErrorIndex::attitude, h.attitude);
     add(ErrorIndex::position, h.position);
-    if (gate < gates()) add(gate_index(gate), h.gate);
+    if (landmark < landmarks()) add(landmark_index(landmark), h.landmark);
   }
   /// h . x, for a vector x of all errors.
-  T dot_row(const ObservationRow<T>& h, std::size_t gate, const T* x) const {
+  T dot_row(const ObservationRow<T>& h, std::size_t landmark, const T* x) const {
     const T motion = dot(h.attitude, triple<T>(x, 0)) +
                      dot(h.position, triple<T>(x, static_cast<int>(ErrorIndex::position)));
-    return gate < gates() ? motion + dot(h.gate, triple<T>(x, static_cast<int>(gate_index(gate))))
-                          : motion;
+    return landmark < landmarks()
+               ? motion + dot(h.landmark, triple<T>(x, static_cast<int>(landmark_index(landmark))))
+               : motion;
   }
   /// (E15) P <- P - c c^T - d d^T, exactly symmetric.
   void subtract(const T* c, const T* d) {
@@ -117,12 +126,14 @@ class ErrorCovariance {
     }
   }
 
-  /// Number of gates.
-  std::size_t gates() const { return (size_ - ErrorIndex::gates) / 3; }
+  /// Number of landmarks.
+  std::size_t landmarks() const { return (size_ - ErrorIndex::landmarks) / 3; }
   /// Length of a vector of all errors, rounded up; the numbers at its end are zero.
   std::size_t padded() const { return stride_; }
-  /// The first error of a gate.
-  static std::size_t gate_index(std::size_t gate) { return ErrorIndex::gates + 3 * gate; }
+  /// The first error of a landmark.
+  static std::size_t landmark_index(std::size_t landmark) {
+    return ErrorIndex::landmarks + 3 * landmark;
+  }
 
  private:
   T* row(std::size_t i) { return numbers_.data() + i * stride_; }
@@ -173,8 +184,8 @@ class ErrorCovariance {
     }
   }
   void transpose_motion() {
-    for (std::size_t i = 0; i < ErrorIndex::gates; ++i) {
-      for (std::size_t j = i + 1; j < ErrorIndex::gates; ++j) std::swap(row(i)[j], row(j)[i]);
+    for (std::size_t i = 0; i < ErrorIndex::landmarks; ++i) {
+      for (std::size_t j = i + 1; j < ErrorIndex::landmarks; ++j) std::swap(row(i)[j], row(j)[i]);
     }
   }
   void add_noise(const StrapdownModel<T>& model, const Mat3<T>& end_WB, const T& dt) {

@@ -169,7 +169,7 @@ class ErrorStateFilter {
     put(ErrorIndex::gyroscope, all(imu.gyroscope_bias_initial));
     put(ErrorIndex::accelerometer, all(imu.accelerometer_bias_initial));
     for (std::size_t i = 0; i < gates_.size(); ++i) {
-      put(covariance_.gate_index(i), cast<double>(gates_[i].deviation));
+      put(covariance_.landmark_index(i), cast<double>(gates_[i].deviation));
     }
   }
 
@@ -230,7 +230,7 @@ class ErrorStateFilter {
     x.gyroscope_bias_S = mean_.gyroscope_bias_S + triple<T>(d, 9);
     x.accelerometer_bias_S = mean_.accelerometer_bias_S + triple<T>(d, 12);
     for (std::size_t i = 0; i < offsets.size(); ++i) {
-      const T* offset = d + covariance_.gate_index(i);
+      const T* offset = d + covariance_.landmark_index(i);
       offsets[i] = {offsets_[i].x + offset[0], offsets_[i].y + offset[1],
                     offsets_[i].yaw + offset[2]};
     }

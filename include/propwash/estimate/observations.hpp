@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 
+#include "propwash/estimate/error_covariance.hpp"
 #include "propwash/estimate/strapdown.hpp"
 #include "propwash/math/mat3_algebra.hpp"
 #include "propwash/math/quat.hpp"
@@ -44,14 +45,6 @@ GatePrior<P> make_gate_prior(const Pose& pose, Gate gate, const Vec3<double>& bo
   prior.deviation = cast<P>(bounds * sqrt(1.0 / 3.0));
   return prior;
 }
-
-/// The derivatives of a measured number with respect to the errors that it depends on.
-template <class T>
-struct ObservationRow {
-  Vec3<T> attitude{};  ///< per rad
-  Vec3<T> position{};  ///< per m
-  Vec3<T> gate{};      ///< per m, m, rad; zero for the range
-};
 
 /// (E8) a marker in the world [m].
 template <class T, class P>

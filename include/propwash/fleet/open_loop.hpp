@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "propwash/fleet/executor.hpp"
-#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/fleet/impl/open_loop_kernel.hpp"
 #include "propwash/math/lanes.hpp"
 #include "propwash/vehicle/parameters.hpp"

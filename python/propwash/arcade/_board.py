@@ -25,11 +25,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A flight on the leader board. Raises ValueError for invalid numbers and names."""
 
     name: str
-    """Of the pilot."""
+    """Name of the pilot."""
     course: str
     """Its name."""
     seed: int
-    """Of the gates' positions and the noise."""
+    """Seed of the gates' positions and of the noise."""
     vehicle: str
     """Its name."""
     mode: Mode

@@ -90,7 +90,7 @@ class Lesson:
     def __init__(self, height: float) -> None:
         self.task: Task = "take_off"
         self.progress = 0.0
-        """Of the task, 0 to 1."""
+        """Progress of the task, from 0 to 1."""
         self._height = height
         self._heading = self._done = 0.0
 

@@ -45,7 +45,7 @@ class Sticks:
     yaw: float = 0.0
     """-1 to 1, positive to the right: clockwise from above."""
     throttle: float = 0.0
-    """0 to 1."""
+    """Position of the throttle stick, from 0 to 1."""
 
     def __post_init__(self) -> None:
         deflections = (self.roll, self.pitch, self.yaw)
@@ -65,7 +65,7 @@ class Snapshot:
     race_time: float
     """s since take-off, the time of the race; 0 before."""
     phase: Phase
-    """Of the flight."""
+    """Phase of the flight."""
     position: Array
     """(3,) m, world frame."""
     attitude: Array
@@ -79,13 +79,13 @@ class Snapshot:
     collision: str | None
     """Name of the item that the vehicle touched."""
     mode: Mode
-    """Of the sticks."""
+    """Mode of the sticks."""
     sticks: Sticks
     number: int
     """Number of the newest input that acted on the vehicle."""
     wrong: WrongGate | None = None
     """The newest gate passed out of order."""
     task: Task | None = None
-    """Of the lesson; None on other courses."""
+    """Task of the lesson; None on other courses."""
     progress: float = 0.0
-    """Of the task, 0 to 1."""
+    """Progress of the task, from 0 to 1."""

@@ -203,13 +203,13 @@ class Hud(msgspec.Struct, frozen=True):
     wrong: WrongGate | None
     """The newest gate passed out of order."""
     task: Task | None
-    """Of the lesson."""
+    """Task of the lesson."""
     progress: float
-    """Of the task, 0 to 1."""
+    """Progress of the task, from 0 to 1."""
     gates: int
     """Gates of the course."""
     speed: float
-    """m/s."""
+    """Speed [m/s]."""
     height: float
     """m, above z = 0."""
     mode: Mode

@@ -210,7 +210,7 @@ class Pages:
         self.send_status()
 
     def _center(self) -> None:
-        """Keeps the throttle; the number 0 is none of the next pilot."""
+        """Centres all sticks except the throttle, with number 0, which no input of a pilot has."""
         throttle = self._input.sticks[3]
         self._controls.set_input(Sticks(throttle=throttle), self._input.mode, 0)
 

@@ -30,8 +30,8 @@ class Runner:
     """Flies a game in a thread of its own.
 
     Any thread may call the methods; they take effect before the next tick, except that `stop`
-    returns when the thread has ended and all flights have been passed on. A flight that ends is
-    passed to `finished`, and so is one that is reset, replaced or stopped after its take-off.
+    returns when the thread has ended and all flights have been passed on. A flight is passed to
+    `finished` when it ends, and when it is reset, replaced or stopped after its take-off.
 
     finished: called in another thread than physics. report: called with the message of an error of
     `finished`, in one line.
@@ -70,7 +70,7 @@ class Runner:
 
     @property
     def skipped(self) -> float:
-        """Wall time [s] by which the ticks were late and which simulated time left out."""
+        """Wall time [s] that was not simulated because ticks were late."""
         return self._pacer.skipped
 
     def start(self) -> None:

@@ -47,13 +47,13 @@ class Settings:
     vehicle: str = "flightgoggles"
     """A name or a TOML file."""
     seed: int = 0
-    """Of the gates' positions and the noise."""
+    """Seed of the gates' positions and of the noise."""
     folder: Path = Path("arcade")
-    """Of the flight logs and the leader board; created at the first flight."""
+    """Folder of the flight logs and the leader board; created at the first flight."""
     name: str = ""
-    """Of the pilot; empty: the login."""
+    """Name of the pilot; empty: the login."""
     suffix: str = ".csv"
-    """Of the flight logs, or ".mcap"."""
+    """Suffix of the flight logs, or ".mcap"."""
     host: str = "127.0.0.1"
     """IP address of this machine on which pages are served."""
     port: int | None = None
@@ -65,7 +65,7 @@ class Settings:
     antialias: int = 2
     """As of `render.Offscreen`."""
     rates: StickRates | None = None
-    """Of acro mode."""
+    """Stick rates of acro mode."""
     browser: bool = True
     """Whether to open a browser."""
 

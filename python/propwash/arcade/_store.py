@@ -27,7 +27,7 @@ class _Flight:
     record: FlightRecord
     result: Result
     name: str
-    """Of the log, without suffix."""
+    """Name of the log, without suffix."""
     file: Path | None = None
     place: int | None = None
     """On the leader board."""

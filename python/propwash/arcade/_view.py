@@ -61,7 +61,7 @@ class View:
         self._offscreen = self._renderer(0)
         self._chase = Chase(scene)
         self.camera: Pose = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
-        """Of the last image."""
+        """Pose of the camera in the last image."""
 
     def render(
         self, snapshot: Snapshot, ghosts: Sequence[Pose] = (), view: ViewName = "chase"
@@ -170,7 +170,7 @@ class Chase:
         else:
             self._distance = free + (self._distance - free) * math.exp(-elapsed / SMOOTHING)
         position = snapshot.position + self._distance * arm
-        down = _rotation.about_z(self._heading), _about_y(PITCH)
+        down = _rotation.about_z(self._heading), _rotation.about_y(PITCH)
         return position, np.array(_rotation.product(*down))
 
     def _free(self, point: Array, arm: Array) -> float:
@@ -200,11 +200,7 @@ def _coloured(scene: Scene, passed: int) -> Scene:
 def on_board(snapshot: Snapshot) -> Pose:
     """The pose of the camera on board."""
     w, x, y, z = (float(c) for c in snapshot.attitude)
-    return snapshot.position, np.array(_rotation.product((w, x, y, z), _about_y(-TILT)))
-
-
-def _about_y(angle: float) -> _rotation.Quaternion:
-    return (math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0)
+    return snapshot.position, np.array(_rotation.product((w, x, y, z), _rotation.about_y(-TILT)))
 
 
 def _corners(gate: Gate) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import struct
 
 import numpy as np
@@ -59,7 +58,7 @@ class ArduPilot(Codec):
                 "accel_body": frames.flu_to_frd(sample.specific_force).tolist(),
             },
             "position": frames.enu_to_ned(sample.position).tolist(),
-            "attitude": _euler(attitude),
+            "attitude": _rotation.euler(attitude),
             "quaternion": attitude.tolist(),
             "velocity": frames.enu_to_ned(sample.velocity).tolist(),
         }
@@ -96,13 +95,3 @@ class ArduPilot(Codec):
 
     def _refuse(self, reason: str, detail: str) -> None:
         self.refused.add(f"servo packet: {reason}", detail)
-
-
-def _euler(attitude: Array) -> list[float]:
-    """Roll, pitch, yaw [rad] of an attitude from FRD to NED."""
-    w, x, y, z = attitude.tolist()
-    return [
-        math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-        math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x)))),
-        _rotation.yaw(attitude),
-    ]

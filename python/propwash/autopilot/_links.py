@@ -16,7 +16,7 @@ class Link(Protocol):
     """A connection to one flight controller."""
 
     port: int
-    """On which it listens."""
+    """Port on which it listens."""
 
     def send(self, data: bytes) -> None:
         """Sends a packet; nothing happens without a peer."""

@@ -32,7 +32,7 @@ class Check:
     """One row of the result: what was expected, what was measured."""
 
     name: str
-    """Of the phase of the flight."""
+    """Name of the phase of the flight."""
     passed: bool
     """Whether it was as expected."""
     measured: str

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+from dataclasses import dataclass
+from pathlib import Path
 
 from propwash.autopilot import ArduPilot, Loop, UdpLink, ardupilot_parameters
 from propwash.cli import autopilot
-from propwash.cli.autopilot import report
+from propwash.cli._options import option
+from propwash.cli.autopilot import FOLDER, LockstepOptions, report
 
 HELP = "ArduPilot's simulator, over UDP in lock step (docs/ardupilot.md)"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of ArduPilot."""
-    autopilot.add_lockstep(parser, ArduPilot.PORT, "UDP")
+@dataclass
+class Options(LockstepOptions):
+    """Options of ArduPilot."""
+
+    folder: Path = option(FOLDER, Path("ardupilot"))
+    port: int = option("UDP port", ArduPilot.PORT)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Runs the command."""
-    autopilot.check_patience(options)
     simulation = autopilot.make_simulation(options, "ardupilot", ArduPilot.RATE)
     parameters = ardupilot_parameters(simulation.parameters, options.own_spins)
     text = "".join(f"{name} {value:.10g}\n" for name, value in parameters.items())

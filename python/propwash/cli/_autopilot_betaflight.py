@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from propwash._bridge import Refused
 from propwash.autopilot import (
@@ -28,8 +27,9 @@ from propwash.autopilot import (
     configuration,
 )
 from propwash.cli import autopilot
-from propwash.cli._shared import check_range, own_address
-from propwash.cli.autopilot import report
+from propwash.cli._options import option
+from propwash.cli._shared import own_address
+from propwash.cli.autopilot import FOLDER, AutopilotOptions, report
 
 HELP = "Betaflight's simulator build, over UDP (docs/betaflight.md)"
 
@@ -37,49 +37,35 @@ HELP = "Betaflight's simulator build, over UDP (docs/betaflight.md)"
 _STICK_PERIOD = 0.01  # s
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of Betaflight."""
-    parser.add_argument(
-        "--script", choices=("hold", "sticks"), help="fly a script and print a table of its checks"
+@dataclass
+class Options(AutopilotOptions):
+    """Options of Betaflight."""
+
+    folder: Path = option(FOLDER, Path("betaflight"))
+    script: Literal["hold", "sticks"] | None = option(
+        "fly a script and print a table of its checks"
     )
-    parser.add_argument(
-        "--program",
-        type=Path,
+    program: Path | None = option(
+        "start this Betaflight, with its settings, and end it at the end (default: it runs)",
         metavar="ELF",
-        help="start this Betaflight, with its settings, and end it at the end (default: it runs)",
     )
-    parser.add_argument(
-        "--keep-settings", action="store_true", help="use the folder's eeprom.bin as it is"
+    keep_settings: bool = option("use the folder's eeprom.bin as it is", False)
+    clock: Literal["simulated", "wall"] = option(
+        "clock of a Betaflight that --program starts; simulated needs a C compiler and Linux",
+        "simulated",
     )
-    parser.add_argument(
-        "--clock",
-        choices=("simulated", "wall"),
-        default="simulated",
-        help="clock of a Betaflight that --program starts; simulated needs a C compiler and Linux "
-        "(default: %(default)s)",
+    speed: float = option(
+        "simulated seconds per second, 0: as fast as possible; for the simulated clock", 1.0
     )
-    parser.add_argument(
-        "--speed",
-        type=float,
-        default=1.0,
-        help="simulated seconds per second, 0: as fast as possible; for the simulated clock "
-        "(default: 1)",
+    polarity: Literal["gazebo", "legacy"] = option(
+        "sign of the yaw rate: that of the default build, or of builds with "
+        "ENABLE_GAZEBO_BRIDGE=0 and older releases",
+        "gazebo",
     )
-    parser.add_argument(
-        "--polarity",
-        choices=("gazebo", "legacy"),
-        default="gazebo",
-        help="sign of the yaw rate: that of the default build, or of builds with "
-        "ENABLE_GAZEBO_BRIDGE=0 and older releases (default: %(default)s)",
+    sync: bool = option(
+        "settings for a build with ENABLE_SIMULATOR_GYROPID_SYNC: one control step a packet", False
     )
-    parser.add_argument(
-        "--sync",
-        action="store_true",
-        help="settings for a build with ENABLE_SIMULATOR_GYROPID_SYNC: one control step a packet",
-    )
-    parser.add_argument(
-        "--rate", type=int, default=500, help="state packets per second (default: %(default)s)"
-    )
+    rate: int = option("state packets per second", 500, low=250, high=1000)
 
 
 @dataclass(frozen=True)
@@ -94,7 +80,7 @@ class Flown:
     """Number of times that Betaflight was started, 0 without --program."""
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Runs the command."""
     if options.config:
         print(_settings(options, _simulation(options)), end="")
@@ -108,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError(f"the flight did not pass: {', '.join(failed) or where}")
 
 
-def fly(options: argparse.Namespace) -> Flown:
+def fly(options: Options) -> Flown:
     """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
     simulation = _simulation(options)
     _check(options)
@@ -143,7 +129,7 @@ def _loop(
     codec: Betaflight,
     link: Link,
     simulated: SimulatedClock | None,
-    options: argparse.Namespace,
+    options: Options,
     **wall: Any,
 ) -> Loop:
     """The loop. simulated: Betaflight's clock; None for that of the wall. wall: the loop's own."""
@@ -162,7 +148,7 @@ def _loop(
     )
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: Options) -> None:
     autopilot.check_speed(options.speed)
     if options.program is not None:
         Program.check_path(options.program)
@@ -181,7 +167,7 @@ def _run(
     sticks: Transmitter,
     clock: SimulatedClock | None,
     program: Program | None,
-    options: argparse.Namespace,
+    options: Options,
 ) -> ScriptedFlight | None:
     simulation = loop.simulation
     script = None
@@ -214,14 +200,13 @@ def _run(
     return script
 
 
-def _simulation(options: argparse.Namespace) -> Simulation:
-    check_range("rate", options.rate, 250, 1000)
+def _simulation(options: Options) -> Simulation:
     if options.sync and 1000 % options.rate:
         raise ValueError(f"--rate: expected a divisor of 1000 with --sync, got {options.rate}")
     return autopilot.make_simulation(options, "betaflight", options.rate)
 
 
-def _settings(options: argparse.Namespace, simulation: Simulation) -> str:
+def _settings(options: Options, simulation: Simulation) -> str:
     is_reversed = options.own_spins and simulation.motor_map.reversed
     return configuration(simulation.parameters, is_reversed, options.rate if options.sync else None)
 

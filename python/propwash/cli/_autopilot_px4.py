@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+from dataclasses import dataclass
+from pathlib import Path
 
 from propwash.autopilot import Home, Loop, Px4, TcpLink, px4_parameters
 from propwash.cli import autopilot
-from propwash.cli._shared import check_range
-from propwash.cli.autopilot import report
+from propwash.cli._options import check_range, option
+from propwash.cli.autopilot import FOLDER, LockstepOptions, report
 
 HELP = "PX4's simulator build, over TCP in lock step (docs/px4.md)"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of PX4."""
-    autopilot.add_lockstep(parser, Px4.PORT, "TCP")
-    parser.add_argument(
-        "--speed",
-        type=float,
-        default=1.0,
-        help="simulated seconds per second; 0: as fast as PX4 answers (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--rate", type=float, default=Px4.RATE, help="Hz, of HIL_SENSOR (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--home",
-        type=float,
-        nargs=3,
+@dataclass
+class Options(LockstepOptions):
+    """Options of PX4."""
+
+    folder: Path = option(FOLDER, Path("px4"))
+    port: int = option("TCP port", Px4.PORT)
+    speed: float = option("simulated seconds per second; 0: as fast as PX4 answers", 1.0)
+    rate: float = option("Hz, of HIL_SENSOR", Px4.RATE, low=100.0, high=1000.0)
+    home: tuple[float, float, float] = option(
+        "degrees, degrees, m, of the start",
+        (Home.latitude_deg, Home.longitude_deg, Home.altitude),
         metavar=("LATITUDE", "LONGITUDE", "ALTITUDE"),
-        default=(Home.latitude_deg, Home.longitude_deg, Home.altitude),
-        help="degrees, degrees, m, of the start (default: %(default)s)",
     )
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: Options) -> None:
     """Runs the command."""
     autopilot.check_speed(options.speed)
-    autopilot.check_patience(options)
-    check_range("rate", options.rate, 100.0, 1000.0)
     for name, value, limit in zip(
         ("latitude", "longitude", "altitude"), options.home, (90.0, 180.0, 10_000.0), strict=True
     ):

@@ -1,82 +1,134 @@
-"""Options of `python -m propwash ros` for cameras, the race and bags."""
+"""Options of `python -m propwash ros`, and what those for cameras and the race make."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from propwash.cli._shared import check_range
+from propwash.cli._options import option
+from propwash.cli._shared import VEHICLE
 
 if TYPE_CHECKING:
     from propwash import ros
     from propwash.world import Scene
 
 
-def add_cameras(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of cameras and of the reporter."""
-    group = parser.add_argument_group("cameras and race")
-    group.add_argument(
-        "--renderer",
-        choices=("process", "zeromq", "none"),
-        default="process",
-        help="the built-in renderer in this process, one over ZeroMQ, or none (default: "
-        "%(default)s)",
+CAMERAS = "cameras and race"
+
+
+@dataclass
+class CameraOptions:
+    """Options of cameras, of the reporter and of bags."""
+
+    renderer: Literal["process", "zeromq", "none"] = option(
+        "the built-in renderer in this process, one over ZeroMQ, or none",
+        "process",
+        group=CAMERAS,
     )
-    group.add_argument(
-        "--scene", help="a shipped scene or a scene file (default: the parameter scene_filename)"
+    scene: str | None = option(
+        "a shipped scene or a scene file (default: the parameter scene_filename)", group=CAMERAS
     )
-    group.add_argument("--scene-seed", type=int, metavar="N", help="moves the items of the scene")
-    group.add_argument(
-        "--render-threads", type=int, default=1, metavar="N", help="of the renderer in process"
+    scene_seed: int | None = option("moves the items of the scene", metavar="N", group=CAMERAS)
+    render_threads: int = option(
+        "of the renderer in process", 1, metavar="N", low=1, high=64, group=CAMERAS
     )
-    group.add_argument(
-        "--ports",
-        type=int,
-        nargs=2,
-        default=(10253, 10254),
+    ports: tuple[int, int] = option(
+        "to which a renderer over ZeroMQ connects",
+        (10253, 10254),
         metavar=("POSES", "IMAGES"),
-        help="to which a renderer over ZeroMQ connects (default: 10253 10254)",
+        group=CAMERAS,
     )
-    group.add_argument(
-        "--fov", type=float, metavar="DEG", help="vertical field of view (default: 60)"
+    fov: float | None = option(
+        "vertical field of view (default: 60)", metavar="DEG", low=1.0, high=170.0, group=CAMERAS
     )
-    group.add_argument(
-        "--size",
-        type=int,
-        nargs=2,
+    size: tuple[int, int] | None = option(
+        "px, of all images (default: the parameters image_width and image_height)",
         metavar=("W", "H"),
-        help="px, of all images (default: the parameters image_width and image_height)",
+        group=CAMERAS,
     )
-    group.add_argument(
-        "--world-ned",
-        choices=("tf", "scene", "v3"),
-        default="tf",
-        help="the frame world/ned: from /tf_static and else that of the scene, that of the scene, "
-        "or that of FlightGoggles 3 (default: %(default)s)",
+    world_ned: Literal["tf", "scene", "v3"] = option(
+        "the frame world/ned: from /tf_static and else that of the scene, that of the scene, or "
+        "that of FlightGoggles 3",
+        "tf",
+        group=CAMERAS,
     )
-    group.add_argument(
-        "--positive-range",
-        action="store_true",
-        help="the range finder publishes the distance, not minus the distance",
+    positive_range: bool = option(
+        "the range finder publishes the distance, not minus the distance", False, group=CAMERAS
     )
-    group.add_argument(
-        "--report",
-        action="store_true",
-        help="report the race through the gates of the parameters, or else of the scene",
+    report: bool = option(
+        "report the race through the gates of the parameters, or else of the scene",
+        False,
+        group=CAMERAS,
     )
-    group.add_argument(
-        "--results",
-        type=Path,
+    results: Path | None = option(
+        "file of --report (default: the parameter results_location, or results.yaml)",
         metavar="FILE",
-        help="file of --report (default: the parameter results_location, or results.yaml)",
+        group=CAMERAS,
+    )
+    record: Path | None = option(
+        "write all published messages: FILE.bag for ROS 1, a folder for ROS 2, with MCAP if it "
+        "ends in .mcap",
+        metavar="BAG",
+        group="bags",
+    )
+    play: Path | None = option(
+        "run without ROS over the messages of a bag, as fast as possible, and end with it",
+        metavar="BAG",
+        group="bags",
     )
 
 
-def camera_arguments(options: argparse.Namespace) -> list[str]:
+@dataclass
+class RosOptions(CameraOptions):
+    """Options of the command."""
+
+    ros2: bool = option("connect to ROS 2 by rclpy, instead of ROS 1", False)
+    node: Literal["uav", "car", "none"] = option("the vehicle: multicopter, car, or none", "uav")
+    vehicle: str | None = option(f"{VEHICLE} (default: that of the parameters in /uav)")
+    parameters: list[Path] = option(
+        "a YAML file of sections, such as drone.yaml, over those of the master; repeatable",
+        [],
+        metavar="FILE",
+    )
+    start: tuple[float, float, float, float] | None = option(
+        "m and rad (default: /uav/flightgoggles_uav_dynamics/init_pose)",
+        metavar=("X", "Y", "Z", "YAW"),
+    )
+    sim_time: bool = option(
+        "set /use_sim_time: the node publishes /clock, which starts at 0", False
+    )
+    clock_scale: float | None = option(
+        "simulated seconds a second, from 0.01 to 100, with simulated time (default: the parameter "
+        "clockscale, or that of the renderer's frame rate)",
+        metavar="S",
+    )
+    lock_step: int | None = option(
+        "make N steps of 1/960 s for each command and wait for the next",
+        metavar="N",
+        low=1,
+        high=960_000,
+    )
+    seed: int = option("seed of the noise", 0)
+    no_noise: bool = option("no noise and no sensor biases", False)
+    host: str | None = option(
+        "by which other machines reach this one (default: this machine alone)", metavar="ADDRESS"
+    )
+    packages: Path | None = option(
+        "write ROS packages that launch files of FlightGoggles start, and end", metavar="FOLDER"
+    )
+    remapping: list[str] = option(
+        "as for any node, such as __name:=sim",
+        [],
+        positional=True,
+        nargs="*",
+        metavar="NAME:=VALUE",
+    )
+
+
+def camera_arguments(options: RosOptions) -> list[str]:
     """The options of cameras that were chosen, as arguments of a command."""
     found = ["--renderer", options.renderer, "--world-ned", options.world_ned]
     for name in ("scene", "scene_seed", "render_threads", "fov", "size", "ports"):
@@ -89,25 +141,7 @@ def camera_arguments(options: argparse.Namespace) -> list[str]:
     return [*found, *(["--positive-range"] if options.positive_range else [])]
 
 
-def add_bags(parser: argparse.ArgumentParser) -> None:
-    """Adds `--record` and `--play`."""
-    group = parser.add_argument_group("bags")
-    group.add_argument(
-        "--record",
-        type=Path,
-        metavar="BAG",
-        help="write all published messages: FILE.bag for ROS 1, a folder for ROS 2, with MCAP if "
-        "it ends in .mcap",
-    )
-    group.add_argument(
-        "--play",
-        type=Path,
-        metavar="BAG",
-        help="run without ROS over the messages of a bag, as fast as possible, and end with it",
-    )
-
-
-def scene_of(options: argparse.Namespace, tree: dict[str, Any]) -> Scene | None:
+def scene_of(options: RosOptions, tree: dict[str, Any]) -> Scene | None:
     """The scene of the options or parameters; None if an external renderer shows another one."""
     from propwash import ros
 
@@ -118,7 +152,7 @@ def scene_of(options: argparse.Namespace, tree: dict[str, Any]) -> Scene | None:
 
 
 def make_parts(
-    options: argparse.Namespace,
+    options: RosOptions,
     tree: dict[str, Any],
     scene: Scene | None,
     report: Callable[[str], None],
@@ -126,8 +160,6 @@ def make_parts(
     """The camera bridge and the reporter of the options."""
     from propwash import ros
 
-    check_range("fov", options.fov, 1.0, 170.0)
-    check_range("render-threads", options.render_threads, 1, 64)
     external = options.node == "none"
     parts: list[ros.CameraBridge | ros.Reporter] = []
     reporter = _reporter(options, tree, scene, external)
@@ -153,7 +185,7 @@ def make_parts(
         "process": partial(
             ros.InProcess, scene_seed=options.scene_seed, threads=options.render_threads
         ),
-        "zeromq": partial(ros.Published, ports=tuple(options.ports), bind=bind),
+        "zeromq": partial(ros.Published, ports=options.ports, bind=bind),
     }
     wait = options.play is not None or options.lock_step is not None
     bridge = ros.CameraBridge(settings, makers[options.renderer], wait=wait, report=report)
@@ -161,7 +193,7 @@ def make_parts(
 
 
 def _reporter(
-    options: argparse.Namespace, tree: dict[str, Any], scene: Scene | None, external: bool
+    options: RosOptions, tree: dict[str, Any], scene: Scene | None, external: bool
 ) -> ros.Reporter | None:
     from propwash import ros
 

@@ -8,11 +8,13 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from propwash import logs, viz
 from propwash._files import written_whole
+from propwash.cli._options import option
 from propwash.vehicle.parameters import VehicleParameters
 
 LOG_VEHICLE = "crazyflie"
@@ -21,24 +23,35 @@ IMAGE_SUFFIXES = (".png", ".svg", ".pdf")
 _SECONDS = r"\d+(?:\.\d*)?|\.\d+"
 
 
-def add_vehicle(parser: argparse.ArgumentParser, default: str = "flightgoggles") -> None:
-    """Adds `--vehicle`."""
-    text = "a name or a TOML file (default: %(default)s)"
-    parser.add_argument("--vehicle", default=default, help=text)
+VEHICLE = "a name or a TOML file"
+"""Help of `--vehicle`."""
 
 
-def add_environment(parser: argparse.ArgumentParser) -> None:
-    """Adds `--option` and `--viz`, for commands with environments."""
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
+@dataclass
+class EnvironmentOptions:
+    """Options of commands with environments."""
+
+    viz: Literal["matplotlib", "rerun"] | None = option(
+        "library for the flight (default: by suffix)"
+    )
+    option: list[str] = option(
+        "an option of the task or its environments (docs/gym.md) as JSON; may be repeated",
+        [],
         metavar="NAME=VALUE",
-        help="an option of the task or its environments (docs/gym.md) as JSON; may be repeated",
     )
-    parser.add_argument(
-        "--viz", choices=("matplotlib", "rerun"), help="library for the flight (default: by suffix)"
+
+
+@dataclass
+class LogOptions:
+    """Options of commands that read logs."""
+
+    flight: list[str] = option(
+        "logs: CSV, PX4 ULog, ROS bags, MCAP (docs/logs.md); LOG@FROM:TO reads a part, s from the "
+        "first row",
+        positional=True,
+        nargs="+",
     )
+    columns: Path | None = option("a TOML file that maps columns to quantities")
 
 
 def pairs(flag: str, texts: list[str]) -> dict[str, Any]:
@@ -53,12 +66,6 @@ def pairs(flag: str, texts: list[str]) -> dict[str, Any]:
         except ValueError:
             values[name] = value
     return values
-
-
-def check_range(name: str, value: float | None, low: float, high: float) -> None:
-    """Raises ValueError unless `value` is None or from `low` to `high`."""
-    if value is not None and not low <= value <= high:
-        raise ValueError(f"--{name}: expected from {low:.10g} to {high:.10g}, got {value:.10g}")
 
 
 def own_address(host: str) -> str:
@@ -113,18 +120,7 @@ def progress(what: str) -> Callable[[float], None]:
     return show if sys.stderr.isatty() else lambda fraction: None
 
 
-def add_logs(parser: argparse.ArgumentParser) -> None:
-    """Adds `flight`, one log or more, and `--columns`."""
-    parser.add_argument(
-        "flight",
-        nargs="+",
-        help="logs: CSV, PX4 ULog, ROS bags, MCAP (docs/logs.md); LOG@FROM:TO "
-        "reads a part, s from the first row",
-    )
-    parser.add_argument("--columns", type=Path, help="a TOML file that maps columns to quantities")
-
-
-def read_logs(options: argparse.Namespace, vehicle: str | None) -> list[Any]:
+def read_logs(options: LogOptions, vehicle: str | None) -> list[Any]:
     """Reads the logs, or the parts of them selected by LOG@FROM:TO.
 
     vehicle: Vehicle whose rotors give the order of the motors; None for the order of the log.

@@ -4,93 +4,22 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from propwash._checks import available_threads
 from propwash._files import check_file
-from propwash.cli._shared import add_vehicle, check_range, image_size, progress
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import VEHICLE, image_size, progress
 
 _MAX_THREADS = 4
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "arcade", help="fly in a browser, and record every flight (docs/arcade.md)"
-    )
-    add_vehicle(parser)
-    parser.add_argument(
-        "--course",
-        metavar="NAME|FILE",
-        help="a course or a scene file with gates (default: lesson; of --film that of the log)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
-    )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path("arcade"),
-        help="folder of the flight logs and the leader board (default: %(default)s)",
-    )
-    parser.add_argument("--name", help="of the pilot, on the leader board (default: the login)")
-    parser.add_argument(
-        "--format", choices=("csv", "mcap"), default="csv", help="of the logs (default: csv)"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="IP address (default: %(default)s)")
-    parser.add_argument(
-        "--port", type=_port, help="0: any free one (default: 8765, or one of the next 19)"
-    )
-    parser.add_argument(
-        "--size",
-        type=image_size((64, 64), (1920, 1080)),
-        default=(640, 360),
-        help="WxH of the images (default: 640x360)",
-    )
-    parser.add_argument(
-        "--threads", type=int, help="for rendering (default: those of the machine, at most 4)"
-    )
-    parser.add_argument(
-        "--antialias",
-        type=int,
-        default=2,
-        help="rays along each edge of a pixel; 1: faster images (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--rates",
-        type=_rates,
-        metavar="RC,SUPER,EXPO",
-        help="of acro mode, as in Betaflight (default: 1,0.7,0)",
-    )
-    parser.add_argument(
-        "--no-browser", action="store_true", help="print the address, open no browser"
-    )
-    _add_film(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_film(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("film")
-    group.add_argument(
-        "--film", type=Path, metavar="LOG", help="make a video of a flight log, and serve no page"
-    )
-    group.add_argument(
-        "--out", type=Path, default=Path("film.mp4"), help=".mp4 or .gif (default: %(default)s)"
-    )
-    group.add_argument(
-        "--view", choices=("chase", "onboard"), default="chase", help="(default: %(default)s)"
-    )
-    group.add_argument(
-        "--rate", type=float, default=30.0, help="images a second (default: %(default)g)"
-    )
-    group.add_argument(
-        "--ghosts",
-        nargs="+",
-        default=[],
-        choices=("best", "pilot", "policy"),
-        help="show the best flight of the folder of the log, the built-in pilot or the policy, too",
-    )
+    about = "fly in a browser, and record every flight (docs/arcade.md)"
+    add_command(commands, "arcade", about, ArcadeOptions, run)
 
 
 def _port(text: str) -> int:
@@ -111,23 +40,62 @@ def _rates(text: str) -> Any:
         ) from None
 
 
-def run(options: argparse.Namespace) -> None:
+@dataclass
+class ArcadeOptions:
+    """Options of the command."""
+
+    vehicle: str = option(VEHICLE, "flightgoggles")
+    course: str | None = option(
+        "a course or a scene file with gates (default: lesson; of --film that of the log)",
+        metavar="NAME|FILE",
+    )
+    seed: int = option("seed of gate positions and noise", 0)
+    folder: Path = option("folder of the flight logs and the leader board", Path("arcade"))
+    name: str = option("of the pilot, on the leader board (default: the login)", "")
+    format: Literal["csv", "mcap"] = option("of the logs", "csv")
+    host: str = option("IP address", "127.0.0.1")
+    port: int | None = option("0: any free one (default: 8765, or one of the next 19)", type=_port)
+    size: tuple[int, int] = option(
+        "WxH of the images (default: 640x360)", (640, 360), type=image_size((64, 64), (1920, 1080))
+    )
+    threads: int = option(
+        "for rendering (default: those of the machine, at most 4)",
+        min(available_threads(), _MAX_THREADS),
+        low=1,
+        high=256,
+    )
+    antialias: int = option("rays along each edge of a pixel; 1: faster images", 2, low=1, high=8)
+    rates: Any = option(
+        "of acro mode, as in Betaflight (default: 1,0.7,0)", type=_rates, metavar="RC,SUPER,EXPO"
+    )
+    no_browser: bool = option("print the address, open no browser", False)
+    film: Path | None = option(
+        "make a video of a flight log, and serve no page", metavar="LOG", group="film"
+    )
+    out: Path = option(".mp4 or .gif", Path("film.mp4"), group="film")
+    view: Literal["chase", "onboard"] = option("of the camera", "chase", group="film")
+    rate: float = option("images a second", 30.0, low=1.0, high=240.0, group="film")
+    ghosts: list[Literal["best", "pilot", "policy"]] = option(
+        "show the best flight of the folder of the log, the built-in pilot or the policy, too",
+        [],
+        nargs="+",
+        group="film",
+    )
+
+
+def run(options: ArcadeOptions) -> None:
     """Serves until Ctrl-C, or makes a film."""
     from propwash.arcade import Settings, serve
 
-    check_range("threads", options.threads, 1, 256)
-    check_range("antialias", options.antialias, 1, 8)
-    if options.threads is None:
-        options.threads = min(available_threads(), _MAX_THREADS)
     if options.film is not None:
-        return _film(options)
+        return _film(options, options.film)
     serve(
         Settings(
             course=options.course or Settings.course,
             vehicle=options.vehicle,
             seed=options.seed,
             folder=options.folder,
-            name=options.name or "",
+            name=options.name,
             suffix=f".{options.format}",
             host=options.host,
             port=options.port,
@@ -142,13 +110,12 @@ def run(options: argparse.Namespace) -> None:
     raise KeyboardInterrupt  # a signal ended it
 
 
-def _film(options: argparse.Namespace) -> None:
+def _film(options: ArcadeOptions, log: Path) -> None:
     from propwash.arcade import film
 
     check_file(options.out)
-    check_range("rate", options.rate, 1.0, 240.0)
     shown = film(
-        options.film,
+        log,
         options.out,
         course=options.course,
         ghosts=options.ghosts,

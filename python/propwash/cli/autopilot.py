@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from propwash import logs
 from propwash._bridge import Refused
 from propwash._files import check_folder
 from propwash.autopilot import QUAD_X, Loop, OscillationMonitor, Pilot, Recording, Simulation
-from propwash.cli._shared import add_vehicle, check_range
+from propwash.cli._options import add_command, check_range, option
+from propwash.cli._shared import VEHICLE
 
 _PROGRAMS = ("betaflight", "px4", "ardupilot")
-"""Each has a module `cli/_autopilot_<name>.py` with HELP, add_arguments(parser), run(options)."""
+"""Each has a module `cli/_autopilot_<name>.py` with HELP, Options and run(options)."""
 
 
 def add_parser(commands: Any) -> None:
@@ -29,54 +30,47 @@ def add_parser(commands: Any) -> None:
     programs = parser.add_subparsers(title="flight controllers")
     for name in _PROGRAMS:
         module = import_module(f"propwash.cli._autopilot_{name}")
-        program = programs.add_parser(name, help=module.HELP)
-        _add_common(program, name)
-        module.add_arguments(program)
-        program.set_defaults(run=module.run)
+        add_command(programs, name, module.HELP, module.Options, module.run)
 
 
-def _add_common(parser: argparse.ArgumentParser, name: str) -> None:
-    add_vehicle(parser)
-    parser.add_argument(
-        "--config",
-        action="store_true",
-        help="print the program's settings for the vehicle and end",
-    )
-    parser.add_argument(
-        "--folder",
-        type=Path,
-        default=Path(name),
-        help="folder for the settings and other files of the program (default: %(default)s)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the noise (default: 0)")
-    parser.add_argument("--no-noise", action="store_true", help="without noise and biases")
-    parser.add_argument(
-        "--own-spins",
-        action="store_true",
-        help="keep the vehicle's rotor spins where they are opposite to the flight controller's "
-        "table, for a flight controller configured for them",
-    )
-    parser.add_argument(
-        "--duration", type=float, help="s, simulated, after which to stop (default: until Ctrl-C)"
-    )
-    parser.add_argument(
-        "--log",
-        type=Path,
-        metavar="FILE",
-        help="write flight logs, .csv or .mcap (docs/autopilot.md#log)",
-    )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
-    )
+FOLDER = "folder for the settings and other files of the program"
 
 
-def make_simulation(options: argparse.Namespace, program: str, rate: float) -> Simulation:
+@dataclass
+class AutopilotOptions:
+    """Options of all flight controllers."""
+
+    vehicle: str = option(VEHICLE, "flightgoggles")
+    config: bool = option("print the program's settings for the vehicle and end", False)
+    folder: Path = option(FOLDER, Path())
+    seed: int = option("seed of the noise", 0, low=0, high=2**63 - 1)
+    no_noise: bool = option("without noise and biases", False)
+    own_spins: bool = option(
+        "keep the vehicle's rotor spins where they are opposite to the flight controller's table, "
+        "for a flight controller configured for them",
+        False,
+    )
+    duration: float | None = option(
+        "s, simulated, after which to stop (default: until Ctrl-C)", low=0.0, high=1e6
+    )
+    log: Path | None = option(
+        "write flight logs, .csv or .mcap (docs/autopilot.md#log)", metavar="FILE"
+    )
+    host: str = option("address to listen on", "127.0.0.1")
+
+
+@dataclass
+class LockstepOptions(AutopilotOptions):
+    """Options of flight controllers in lock step."""
+
+    patience: float = option("s of wall time to wait for an answer", 1.0, low=1e-3, high=1e6)
+
+
+def make_simulation(options: AutopilotOptions, program: str, rate: float) -> Simulation:
     """The simulation that the common options describe, for the motors of a program.
 
     rate: Hz, of its samples.
     """
-    check_range("seed", options.seed, 0, 2**63 - 1)
-    check_range("duration", options.duration, 0.0, 1e6)
     if options.log is not None:
         logs.check_record_file(options.log)
     simulation = Simulation(
@@ -96,24 +90,6 @@ def check_speed(speed: float) -> None:
         check_range("speed", speed, 1e-3, 1e3)
 
 
-def add_lockstep(parser: argparse.ArgumentParser, port: int, protocol: str) -> None:
-    """Adds the options of a program in lock step."""
-    parser.add_argument(
-        "--port", type=int, default=port, help=f"{protocol} port (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--patience",
-        type=float,
-        default=1.0,
-        help="s of wall time to wait for an answer (default: %(default)s)",
-    )
-
-
-def check_patience(options: argparse.Namespace) -> None:
-    """Raises ValueError for an invalid --patience."""
-    check_range("patience", options.patience, 1e-3, 1e6)
-
-
 def report(text: str) -> None:
     """Prints a line to standard error."""
     print(text, file=sys.stderr, flush=True)
@@ -124,7 +100,7 @@ def reporting() -> Refused:
     return Refused(report)
 
 
-def write_settings(options: argparse.Namespace, name: str, text: str) -> Path:
+def write_settings(options: AutopilotOptions, name: str, text: str) -> Path:
     """Writes a file of settings to the folder of the program; returns its absolute path."""
     check_folder(options.folder, "--folder")
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -133,7 +109,7 @@ def write_settings(options: argparse.Namespace, name: str, text: str) -> Path:
     return file
 
 
-def run_until(loop: Loop, options: argparse.Namespace, advice: str, hint: str = "") -> None:
+def run_until(loop: Loop, options: AutopilotOptions, advice: str, hint: str = "") -> None:
     """Runs a loop for the duration, or until Ctrl-C; prints the counts at the end.
 
     advice: what to do about an oscillation. hint: added to the message that it waits.
@@ -149,7 +125,7 @@ def run_until(loop: Loop, options: argparse.Namespace, advice: str, hint: str = 
 
 
 @contextmanager
-def observed(loop: Loop, pilot: Pilot, options: argparse.Namespace, advice: str) -> Iterator[Pilot]:
+def observed(loop: Loop, pilot: Pilot, options: AutopilotOptions, advice: str) -> Iterator[Pilot]:
     """The pilot, which also reports an oscillation, and with `--log` records the flights."""
     pilot = OscillationMonitor(loop.simulation, pilot, report, advice)
     with ExitStack() as stack:

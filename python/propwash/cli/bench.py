@@ -50,7 +50,7 @@ QUICK_BATCH = 4096
 MAX_THREADS = 4096
 THREADS_EXPECTED = f"expected whole numbers from 1 to {MAX_THREADS}, separated by commas"
 DT = 1.0 / 960.0
-"""s."""
+"""Time step [s]."""
 MAX_STEPS = 10_000
 """Steps after which a flight restarts."""
 

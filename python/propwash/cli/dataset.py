@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from propwash._files import check_folder
-from propwash.cli._shared import add_vehicle, image_size, progress
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import VEHICLE, image_size, progress
 
 _KINDS = ("Gray", "RGB", "Depth", "Segmented")
+_TRAJECTORY, _SPEED, _DURATION = "one of 18 names", "m/s, maximum", "s, of a flight"
+_SIZE, _image_size = "WxH of the images", image_size((16, 16), (8192, 8192))
 
 
 def add_parser(commands: Any) -> None:
@@ -21,83 +24,67 @@ def add_parser(commands: Any) -> None:
     )
     parser.set_defaults(run=lambda options: parser.error("expected blackbird or euroc"))
     formats = parser.add_subparsers(title="formats")
-    blackbird = formats.add_parser("blackbird", help="flights in the Blackbird data set's format")
-    _add_flight(blackbird, "star", 4.0, 200.0, "1024x768")
-    blackbird.add_argument("--out", type=Path, required=True, help="folder of the data set")
-    blackbird.add_argument(
-        "--all", action="store_true", help="write all flights that are not yet in the data set"
-    )
-    blackbird.add_argument("--no-images", action="store_true", help="write flights without images")
-    blackbird.add_argument(
-        "--cameras",
-        help="names such as Camera_Left_Gray, or kinds (Gray, RGB, Depth, Segmented), separated "
-        "by commas (default: all nine)",
-    )
-    blackbird.set_defaults(run=_blackbird)
-    euroc = formats.add_parser("euroc", help="one flight as EuRoC folder, with kalibr's files")
-    _add_flight(euroc, "oval", 2.0, 60.0, "752x480")
-    euroc.add_argument("--out", type=Path, required=True, help="folder, which must not exist")
-    euroc.add_argument(
-        "--fov", type=float, default=60.0, help="degrees, vertical (default: %(default)s)"
-    )
-    euroc.add_argument(
-        "--baseline", type=float, default=0.11, help="m, of the stereo pair (default: %(default)s)"
-    )
-    euroc.add_argument(
-        "--distortion",
-        type=float,
-        nargs=4,
-        metavar=("K1", "K2", "P1", "P2"),
-        default=(0.0, 0.0, 0.0, 0.0),
-        help="radial and tangential distortion (default: none)",
-    )
-    euroc.set_defaults(run=_euroc)
+    about = "flights in the Blackbird data set's format"
+    add_command(formats, "blackbird", about, BlackbirdOptions, _blackbird)
+    about = "one flight as EuRoC folder, with kalibr's files"
+    add_command(formats, "euroc", about, EurocOptions, _euroc)
 
 
-def _add_flight(
-    parser: argparse.ArgumentParser, trajectory: str, speed: float, duration: float, size: str
-) -> None:
-    add = parser.add_argument
-    add("--trajectory", default=trajectory, help="one of 18 names (default: %(default)s)")
-    add(
-        "--yaw",
-        default="forward",
-        choices=("forward", "constant"),
-        help="heading along the path, or constant (default: %(default)s)",
+@dataclass
+class FlightOptions:
+    """Options of both formats; what differs is in the subclasses."""
+
+    yaw: Literal["forward", "constant"] = option("heading along the path, or constant", "forward")
+    environment: str = option(
+        "a scene or its file; with --connect a scene of the renderer", "room", metavar="SCENE"
     )
-    add("--speed", type=float, default=speed, help="m/s, maximum (default: %(default)s)")
-    add(
-        "--environment",
-        default="room",
-        metavar="SCENE",
-        help="a scene or its file; with --connect a scene of the renderer (default: %(default)s)",
+    motion_blur: float = option(
+        "exposure of colour cameras, of EuRoC's cameras", 0.0, metavar="SECONDS"
     )
-    add("--duration", type=float, default=duration, help="s, of a flight (default: %(default)s)")
-    add(
-        "--size",
-        type=image_size((16, 16), (8192, 8192)),
-        default=size,
-        help="WxH of the images (default: %(default)s)",
-    )
-    add(
-        "--motion-blur",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="exposure of colour cameras, of EuRoC's cameras (default: %(default)s)",
-    )
-    add("--seed", type=int, default=0, help="of noise and scene (default: %(default)s)")
-    add(
-        "--connect",
-        nargs=2,
-        type=int,
+    seed: int = option("of noise and scene", 0)
+    connect: tuple[int, int] | None = option(
+        "images from a renderer that connects to these ports, usually 10253 10254",
         metavar=("POSE", "IMAGE"),
-        help="images from a renderer that connects to these ports, usually 10253 10254",
     )
-    add_vehicle(parser, "blackbird")
+    vehicle: str = option(VEHICLE, "blackbird")
 
 
-def _blackbird(options: argparse.Namespace) -> None:
+@dataclass
+class BlackbirdOptions(FlightOptions):
+    """Options of the Blackbird format."""
+
+    trajectory: str = option(_TRAJECTORY, "star")
+    speed: float = option(_SPEED, 4.0)
+    duration: float = option(_DURATION, 200.0)
+    size: Any = option(_SIZE, "1024x768", type=_image_size)
+    out: Path = option("folder of the data set", required=True)
+    all: bool = option("write all flights that are not yet in the data set", False)
+    no_images: bool = option("write flights without images", False)
+    cameras: str | None = option(
+        "names such as Camera_Left_Gray, or kinds (Gray, RGB, Depth, Segmented), separated by "
+        "commas (default: all nine)"
+    )
+
+
+@dataclass
+class EurocOptions(FlightOptions):
+    """Options of the EuRoC format."""
+
+    trajectory: str = option(_TRAJECTORY, "oval")
+    speed: float = option(_SPEED, 2.0)
+    duration: float = option(_DURATION, 60.0)
+    size: Any = option(_SIZE, "752x480", type=_image_size)
+    out: Path = option("folder, which must not exist", required=True)
+    fov: float = option("degrees, vertical", 60.0)
+    baseline: float = option("m, of the stereo pair", 0.11)
+    distortion: tuple[float, float, float, float] = option(
+        "radial and tangential distortion (default: none)",
+        (0.0, 0.0, 0.0, 0.0),
+        metavar=("K1", "K2", "P1", "P2"),
+    )
+
+
+def _blackbird(options: BlackbirdOptions) -> None:
     from propwash import datasets
 
     check_folder(options.out)
@@ -110,7 +97,7 @@ def _blackbird(options: argparse.Namespace) -> None:
         seed=options.seed,
         vehicle=options.vehicle,
         motion_blur=options.motion_blur,
-        connect=None if options.connect is None else tuple(options.connect),
+        connect=options.connect,
     )
     flights = [(options.trajectory, options.yaw, options.speed)]
     if options.all:
@@ -155,7 +142,7 @@ def _cameras(text: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _euroc(options: argparse.Namespace) -> None:
+def _euroc(options: EurocOptions) -> None:
     from propwash import datasets
 
     check_folder(options.out)
@@ -165,11 +152,11 @@ def _euroc(options: argparse.Namespace) -> None:
         size=options.size,
         vertical_fov_deg=options.fov,
         baseline=options.baseline,
-        distortion=tuple(options.distortion),
+        distortion=options.distortion,
         motion_blur=options.motion_blur,
         seed=options.seed,
         vehicle=options.vehicle,
-        connect=None if options.connect is None else tuple(options.connect),
+        connect=options.connect,
     )
     write: Callable[..., Path] = dataset.write
     folder = write(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DURATION = 10.0
-"""s."""
+"""Duration of the flight [s]."""
 _NOISE_SECONDS = 0.1
 """s, of the plot of sensor errors: short enough to see single readings."""
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import sys
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from propwash import viz
 from propwash._files import check_file
 from propwash.cli import _training_curve
-from propwash.cli._shared import IMAGE_SUFFIXES, add_environment, check_range, pairs
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import IMAGE_SUFFIXES, EnvironmentOptions, pairs
 from propwash.viz import video as _video
 
 _FIXED = {
@@ -26,33 +27,25 @@ _FIXED = {
 """Options that --option cannot set, and alternatives."""
 
 
+@dataclass
+class FlyOptions(EnvironmentOptions):
+    """Options of the command."""
+
+    policy: str = option("the policy file, .onnx, or a name of docs/zoo.md", required=True)
+    seed: int = option("seed of the episodes", 0, low=0, high=2**63 - 1)
+    episodes: int = option("number of episodes", 100, low=1, high=100_000)
+    out: Path = option("image, video (.gif, .mp4) or recording (.rrd)", Path("fly.png"))
+    json: bool = option("print the table as JSON", False)
+
+
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "fly", help="fly a policy that `train` wrote, and show it (docs/train.md)"
-    )
-    parser.add_argument(
-        "--policy", required=True, help="the policy file, .onnx, or a name of docs/zoo.md"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes (default: 0)")
-    parser.add_argument(
-        "--episodes", type=int, default=100, help="number of episodes (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("fly.png"),
-        help="image, video (.gif, .mp4) or recording (.rrd) (default: %(default)s)",
-    )
-    add_environment(parser)
-    parser.add_argument("--json", action="store_true", help="print the table as JSON")
-    parser.set_defaults(run=run)
+    about = "fly a policy that `train` wrote, and show it (docs/train.md)"
+    add_command(commands, "fly", about, FlyOptions, run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: FlyOptions) -> None:
     """Runs the command."""
-    check_range("episodes", options.episodes, 1, 100_000)
-    check_range("seed", options.seed, 0, 2**63 - 1)
     is_video = options.out.suffix.lower() in _video.SUFFIXES
     if is_video:
         if options.viz is not None or not options.out.resolve().parent.is_dir():

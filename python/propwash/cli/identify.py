@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from propwash import viz
 from propwash._files import check_file
-from propwash.cli._shared import IMAGE_SUFFIXES, LOG_VEHICLE, add_logs, read_logs, saved, vehicle_of
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import (
+    IMAGE_SUFFIXES,
+    LOG_VEHICLE,
+    VEHICLE,
+    LogOptions,
+    read_logs,
+    saved,
+    vehicle_of,
+)
 from propwash.vehicle.parameters import VehicleParameters
+
+
+@dataclass
+class IdentifyOptions(LogOptions):
+    """Options of the command."""
+
+    vehicle: str | None = option(
+        f"initial guess, {VEHICLE} (default: that of a flight log of propwash, or {LOG_VEHICLE})"
+    )
+    parameters: str | None = option(
+        "names of free parameters, separated by commas (default: all identifiable ones)"
+    )
+    imu: bool = option(
+        "identify IMU noise from a stationary log instead, with a plot of Allan deviations", False
+    )
+    validate: bool = option(
+        "also validate: predict each flight by a fit of the others, or the last 40 % of a single "
+        "flight by a fit of the first 60 %",
+        False,
+    )
+    threads: int = option("0 for all processors (default: 0)", 0)
+    out: Path | None = option(
+        "vehicle file to write (default: identified.toml), or the plot (allan.png)"
+    )
+    report: Path | None = option(
+        "also write a page with estimates, residuals and predictions, .html (default: none)"
+    )
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    found = commands.add_parser(
-        "identify", help="identify a vehicle from logs of its flights (docs/identify.md)"
-    )
-    add_logs(found)
-    found.add_argument(
-        "--vehicle",
-        help="initial guess, a name or a TOML file (default: that of a flight log of propwash, or "
-        f"{LOG_VEHICLE})",
-    )
-    found.add_argument(
-        "--parameters",
-        help="names of free parameters, separated by commas (default: all identifiable ones)",
-    )
-    found.add_argument(
-        "--imu",
-        action="store_true",
-        help="identify IMU noise from a stationary log instead, with a plot of Allan deviations",
-    )
-    found.add_argument(
-        "--validate",
-        action="store_true",
-        help="also validate: predict each flight by a fit of the others, or the last 40 %% of a "
-        "single flight by a fit of the first 60 %%",
-    )
-    found.add_argument(
-        "--threads", type=int, default=0, help="0 for all processors (default: %(default)s)"
-    )
-    found.add_argument(
-        "--out",
-        type=Path,
-        help="vehicle file to write (default: identified.toml), or the plot (allan.png)",
-    )
-    found.add_argument(
-        "--report",
-        type=Path,
-        help="also write a page with estimates, residuals and predictions, .html (default: none)",
-    )
-    found.set_defaults(run=run)
+    about = "identify a vehicle from logs of its flights (docs/identify.md)"
+    add_command(commands, "identify", about, IdentifyOptions, run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: IdentifyOptions) -> None:
     """Runs the command."""
     from propwash import identify
 
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"report: {options.report}", flush=True)
 
 
-def _command(options: argparse.Namespace) -> str:
+def _command(options: IdentifyOptions) -> str:
     """Returns the command that identifies the same vehicle, with names of files but no folders."""
     parts = ["python", "-m", "propwash", "identify"]
     parts += [Path(name).name for name in options.flight]
@@ -99,7 +99,7 @@ def _command(options: argparse.Namespace) -> str:
     return shlex.join([*parts, *(["--validate"] if options.validate else [])])
 
 
-def _imu(options: argparse.Namespace, out: Path) -> None:
+def _imu(options: IdentifyOptions, out: Path) -> None:
     from propwash import identify
 
     others = {

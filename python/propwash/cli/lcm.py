@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from propwash._files import check_file
-from propwash.cli._shared import add_vehicle, check_range
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import VEHICLE
 
 _REST = 3.0
 """s, hover before the path of --fly."""
@@ -24,48 +25,44 @@ _SPEED = 2.0
 _YAW: Final = "forward"
 
 
+@dataclass
+class LcmOptions:
+    """Options of the command."""
+
+    vehicle: str = option(VEHICLE, "blackbird")
+    url: str = option("LCM network (default: LCM's, which stays on this machine)", "")
+    offline: bool = option("no network, as fast as possible; see --record", False)
+    duration: float | None = option("s, simulated (default: until Ctrl-C)", low=1e-3, high=1e6)
+    start: tuple[float, float, float, float] | None = option(
+        "m, east, north and up, and degrees from east (default: 0 0 0 0)",
+        metavar=("X", "Y", "Z", "YAW"),
+    )
+    fly: str | None = option(
+        "fly one of 18 paths (docs/datasets.md); takes no commands", metavar="NAME"
+    )
+    speed: float | None = option(f"m/s, maximum on the path of --fly (default: {_SPEED:g})")
+    yaw: Literal["forward", "constant"] | None = option(
+        f"heading on the path of --fly (default: {_YAW})"
+    )
+    step_rate: int = option("Hz, of the simulation", 1800)
+    rate: list[str] = option(
+        "rate of a published channel, 0 for none; may be repeated", [], metavar="CHANNEL=HZ"
+    )
+    clock_scale: float = option("simulated time per time", 1.0, low=1e-3, high=1e3)
+    lock_step: bool = option("simulate only what the channel step asks for", False)
+    record: Path | None = option("write all messages to an event log", metavar="FILE")
+    play: Path | None = option("take the commands of an event log", metavar="FILE")
+    seed: int = option("of the noise", 0)
+    types: bool = option("print the path of the message types, for lcm-gen", False)
+
+
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "lcm", help="simulate a vehicle for programs that communicate by LCM (docs/lcm.md)"
-    )
-    add = parser.add_argument
-    add_vehicle(parser, "blackbird")
-    add("--url", default="", help="LCM network (default: LCM's, which stays on this machine)")
-    add("--offline", action="store_true", help="no network, as fast as possible; see --record")
-    add("--duration", type=float, help="s, simulated (default: until Ctrl-C)")
-    add(
-        "--start",
-        type=float,
-        nargs=4,
-        metavar=("X", "Y", "Z", "YAW"),
-        help="m, east, north and up, and degrees from east (default: 0 0 0 0)",
-    )
-    add("--fly", metavar="NAME", help="fly one of 18 paths (docs/datasets.md); takes no commands")
-    add("--speed", type=float, help=f"m/s, maximum on the path of --fly (default: {_SPEED:g})")
-    add(
-        "--yaw",
-        choices=("forward", "constant"),
-        help=f"heading on the path of --fly (default: {_YAW})",
-    )
-    add("--step-rate", type=int, default=1800, help="Hz, of the simulation (default: %(default)s)")
-    add(
-        "--rate",
-        action="append",
-        default=[],
-        metavar="CHANNEL=HZ",
-        help="rate of a published channel, 0 for none; may be repeated",
-    )
-    add("--clock-scale", type=float, default=1.0, help="simulated time per time (default: 1)")
-    add("--lock-step", action="store_true", help="simulate only what the channel step asks for")
-    add("--record", type=Path, metavar="FILE", help="write all messages to an event log")
-    add("--play", type=Path, metavar="FILE", help="take the commands of an event log")
-    add("--seed", type=int, default=0, help="of the noise (default: %(default)s)")
-    add("--types", action="store_true", help="print the path of the message types, for lcm-gen")
-    parser.set_defaults(run=run)
+    about = "simulate a vehicle for programs that communicate by LCM (docs/lcm.md)"
+    add_command(commands, "lcm", about, LcmOptions, run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: LcmOptions) -> None:
     """Runs the command."""
     from propwash import lcm
     from propwash._bridge import Refused
@@ -109,9 +106,7 @@ def run(options: argparse.Namespace) -> None:
                 print(f"  record        {options.record}", flush=True)
 
 
-def _check(options: argparse.Namespace) -> None:
-    check_range("duration", options.duration, 1e-3, 1e6)
-    check_range("clock-scale", options.clock_scale, 1e-3, 1e3)
+def _check(options: LcmOptions) -> None:
     if options.record is not None:
         check_file(options.record, "--record")
     if options.offline and options.lock_step:
@@ -142,7 +137,7 @@ def _rates(texts: list[str]) -> dict[str, int]:
     return rates
 
 
-def _reference(options: argparse.Namespace) -> Any:
+def _reference(options: LcmOptions) -> Any:
     """The sampled path of --fly, or None."""
     if options.fly is None:
         return None
@@ -156,7 +151,7 @@ def _reference(options: argparse.Namespace) -> Any:
     return course.sample(np.arange(count) / options.step_rate - _REST)
 
 
-def _duration(options: argparse.Namespace, commands: list[Any]) -> float:
+def _duration(options: LcmOptions, commands: list[Any]) -> float:
     """s; a path takes 60 s by default, a played log until its last message."""
     if options.duration is not None:
         return float(options.duration)
@@ -170,7 +165,7 @@ def _from_zero(events: list[Any]) -> list[Any]:
     return [event._replace(utime=event.utime - events[0].utime) for event in events]
 
 
-def _greeting(options: argparse.Namespace) -> str:
+def _greeting(options: LcmOptions) -> str:
     where = "offline" if options.offline else options.url or "LCM's default network"
     how = "in lock step" if options.lock_step else f"at {options.clock_scale:g} times real time"
     what = f"flies {options.fly}" if options.fly else "waits for arm"

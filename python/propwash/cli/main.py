@@ -5,19 +5,49 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from propwash import _core
 from propwash._bridge import uninterrupted
 from propwash._files import check_file
 from propwash.cli import bench, demo
-from propwash.cli._shared import add_vehicle, progress, saved
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import VEHICLE, progress, saved
 
 _COMMANDS = (
     "race", "train", "fly", "export", "tune", "identify", "replay", "render", "dataset",
     "ros", "lcm", "autopilot", "arcade",
 )  # fmt: skip
+
+
+def _threads(text: str) -> tuple[int, ...]:
+    try:
+        return bench.checked_threads([int(part) for part in text.split(",")])
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{bench.THREADS_EXPECTED}, got {text!r}") from None
+
+
+@dataclass
+class DemoOptions:
+    """Options of `demo`."""
+
+    vehicle: str = option(VEHICLE, "flightgoggles")
+    seed: int = option("seed of the noise", 1)
+    out: Path = option("file of the plot", Path("demo.png"))
+
+
+@dataclass
+class BenchOptions:
+    """Options of `bench`."""
+
+    quick: bool = option("RK4 of 4096 vehicles on one thread, ten seconds", False)
+    threads: Any = option("numbers separated by commas (default: 1,2; quick: 1)", type=_threads)
+    json: bool = option("rows as JSON instead of the table", False)
+    markdown: bool = option("the table as Markdown", False)
+    out: Path | None = option("a file to write to (default: standard output)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,49 +94,24 @@ def make_parser() -> argparse.ArgumentParser:
         )
     commands = parser.add_subparsers(title="commands")
 
-    demo_parser = commands.add_parser("demo", help="fly 10 s under rate control and plot it")
-    add_vehicle(demo_parser)
-    demo_parser.add_argument("--seed", type=int, default=1, help="seed of the noise (default: 1)")
-    demo_parser.add_argument(
-        "--out", type=Path, default=Path("demo.png"), help="file of the plot (default: %(default)s)"
-    )
-    demo_parser.set_defaults(run=_demo)
-
+    add_command(commands, "demo", "fly 10 s under rate control and plot it", DemoOptions, _demo)
     for name in _COMMANDS:
         import_module(f"propwash.cli.{name}").add_parser(commands)
-
-    timed = commands.add_parser(
-        "bench", help="measure vehicle-steps per second of a fleet (docs/performance.md)"
-    )
-    timed.add_argument(
-        "--quick", action="store_true", help="RK4 of 4096 vehicles on one thread, ten seconds"
-    )
-    timed.add_argument(
-        "--threads", type=_threads, help="numbers separated by commas (default: 1,2; quick: 1)"
-    )
-    form = timed.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="rows as JSON instead of the table")
-    form.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    timed.add_argument("--out", type=Path, help="a file to write to (default: standard output)")
-    timed.set_defaults(run=_bench)
+    about = "measure vehicle-steps per second of a fleet (docs/performance.md)"
+    add_command(commands, "bench", about, BenchOptions, _bench)
     return parser
 
 
-def _threads(text: str) -> tuple[int, ...]:
-    try:
-        return bench.checked_threads([int(part) for part in text.split(",")])
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{bench.THREADS_EXPECTED}, got {text!r}") from None
-
-
-def _demo(options: argparse.Namespace) -> None:
+def _demo(options: DemoOptions) -> None:
     check_file(options.out)
     recorded = demo.fly(options.vehicle, options.seed)
     print(demo.report(recorded))
     print(f"  plot          {saved(lambda: demo.figure(recorded), options.out)}")
 
 
-def _bench(options: argparse.Namespace) -> None:
+def _bench(options: BenchOptions) -> None:
+    if options.json and options.markdown:
+        raise ValueError("--markdown: expected no --json, which has another format; remove one")
     if options.out is not None:
         check_file(options.out)
     make = bench.quick if options.quick else bench.full

@@ -2,93 +2,78 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from propwash import race, viz
 from propwash._files import check_file
-from propwash.cli._shared import add_vehicle, check_range, image_size, progress
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import VEHICLE, image_size, progress
 from propwash.vehicle.validation import located
 from propwash.viz import video as _video
 
-_SENSOR_OPTIONS = {
-    "reach": ("reach", "m, beyond which a beacon is not seen"),
-    "miss": ("miss_rate", "probability that a beacon is missed"),
-    "pixels": ("deviation", "pixels, white noise of a beacon"),
-    "latency": ("latency", "s, until readings arrive"),
-}
-"""Options of the command: the field of SensorSuite, and its description."""
+_SUITE = race.SensorSuite()
+_SENSORS = "flight by sensors"
+_FIELDS = {"reach": "reach", "miss": "miss_rate", "pixels": "deviation", "latency": "latency"}
+"""The field of SensorSuite that an option sets."""
+
+
+@dataclass
+class RaceOptions:
+    """Options of the command."""
+
+    vehicle: str = option(VEHICLE, "flightgoggles")
+    course: str = option(
+        "a course of the arcade, or a scene file with gates", "alphapilot", metavar="NAME|FILE"
+    )
+    seed: int = option("seed of gate positions and noise", 0)
+    seeds: int | None = option(
+        "fly N courses, from that of --seed on, and print a table and the team's score",
+        metavar="N",
+        low=1,
+        high=10_000,
+    )
+    sensors: bool = option(
+        "fly by IMU, infrared beacons and range finder, without knowing the true state",
+        False,
+        group=_SENSORS,
+    )
+    mount: Literal["tilted", "level"] | None = option(
+        "of the camera: as on racing vehicles, or that of the papers (default: tilted)",
+        group=_SENSORS,
+    )
+    reach: float | None = option(
+        f"m, beyond which a beacon is not seen (default: {_SUITE.reach:g})", group=_SENSORS
+    )
+    miss: float | None = option(
+        f"probability that a beacon is missed (default: {_SUITE.miss_rate:g})", group=_SENSORS
+    )
+    pixels: float | None = option(
+        f"pixels, white noise of a beacon (default: {_SUITE.deviation:g})", group=_SENSORS
+    )
+    latency: float | None = option(
+        f"s, until readings arrive (default: {_SUITE.latency:g})", group=_SENSORS
+    )
+    camera: bool = option("show images of an on-board camera, not the map", False)
+    size: Any = option(
+        "WxH of the images (default: 640x480, of a GIF 320x240)",
+        type=image_size((16, 16), (8192, 8192)),
+    )
+    rate: float | None = option("images a second (default: 30, of a GIF 12.5)", low=1.0, high=240.0)
+    out: Path = option("video (.mp4, .gif), image (.png) or recording (.rrd)", Path("race.png"))
+    dtype: Literal["float64", "float32"] = option("precision of the simulation", "float64")
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "race", help="fly and show the AlphaPilot course of 11 gates (docs/race.md)"
-    )
-    add_vehicle(parser)
-    parser.add_argument(
-        "--course",
-        default="alphapilot",
-        metavar="NAME|FILE",
-        help="a course by name, or a scene file with gates (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
-    )
-    parser.add_argument(
-        "--seeds",
-        type=int,
-        metavar="N",
-        help="fly N courses, from that of --seed on, and print a table and the team's score",
-    )
-    _add_sensors(parser)
-    parser.add_argument(
-        "--camera", action="store_true", help="show images of an on-board camera, not the map"
-    )
-    parser.add_argument(
-        "--size",
-        type=image_size((16, 16), (8192, 8192)),
-        help="WxH of the images (default: 640x480, of a GIF 320x240)",
-    )
-    parser.add_argument("--rate", type=float, help="images a second (default: 30, of a GIF 12.5)")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("race.png"),
-        help="video (.mp4, .gif), image (.png) or recording (.rrd) (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--dtype",
-        choices=("float64", "float32"),
-        default="float64",
-        help="precision of the simulation (default: %(default)s)",
-    )
-    parser.set_defaults(run=run)
+    about = "fly and show the AlphaPilot course of 11 gates (docs/race.md)"
+    add_command(commands, "race", about, RaceOptions, run)
 
 
-def _add_sensors(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("flight by sensors")
-    group.add_argument(
-        "--sensors",
-        action="store_true",
-        help="fly by IMU, infrared beacons and range finder, without knowing the true state",
-    )
-    group.add_argument(
-        "--mount",
-        choices=("tilted", "level"),
-        help="of the camera: as on racing vehicles, or that of the papers (default: tilted)",
-    )
-    suite = race.SensorSuite()
-    for name, (field, text) in _SENSOR_OPTIONS.items():
-        help_text = f"{text} (default: {getattr(suite, field):g})"
-        group.add_argument(f"--{name}", type=float, help=help_text)
-
-
-def _sensor_options(options: argparse.Namespace) -> dict[str, Any]:
+def _sensor_options(options: RaceOptions) -> dict[str, Any]:
     """The arguments of race.fly for a flight by sensors."""
-    chosen = [n for n in ("mount", *_SENSOR_OPTIONS) if getattr(options, n) is not None]
+    chosen = [n for n in ("mount", *_FIELDS) if getattr(options, n) is not None]
     if not options.sensors:
         if chosen:
             raise ValueError(f"--{chosen[0]}: expected with --sensors")
@@ -99,16 +84,15 @@ def _sensor_options(options: argparse.Namespace) -> dict[str, Any]:
     for name in chosen:
         if name != "mount":
             with located(f"--{name}"):
-                suite = replace(suite, **{_SENSOR_OPTIONS[name][0]: getattr(options, name)})
+                suite = replace(suite, **{_FIELDS[name]: getattr(options, name)})
     return {"pilot": race.SensorPilot, "sensors": suite}
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: RaceOptions) -> None:
     """Runs the command."""
     if options.seeds is not None:
-        return _runs(options)
+        return _runs(options, options.seeds)
     check_file(options.out)
-    check_range("rate", options.rate, 1.0, 240.0)
     is_recording = options.out.suffix.lower() == ".rrd"
     if is_recording:
         viz.check(options.out)
@@ -129,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"  {shown}")
 
 
-def _fly(options: argparse.Namespace, seed: int, **arguments: Any) -> race.Result:
+def _fly(options: RaceOptions, seed: int, **arguments: Any) -> race.Result:
     course = race.find_course(options.course)
     return race.fly(
         seed,
@@ -141,12 +125,11 @@ def _fly(options: argparse.Namespace, seed: int, **arguments: Any) -> race.Resul
     )
 
 
-def _runs(options: argparse.Namespace) -> None:
+def _runs(options: RaceOptions, count: int) -> None:
     """Applies the rule of the challenge: many perturbed courses, of which the best five count."""
-    check_range("seeds", options.seeds, 1, 10_000)
     show = progress("race: flying")
     results = []
-    for number in range(options.seeds):
+    for number in range(count):
         results.append(_fly(options, options.seed + number))
-        show((number + 1) / options.seeds)
+        show((number + 1) / count)
     print(race.table(results))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from propwash.cli._options import add_command, option
 
 if TYPE_CHECKING:
     from propwash.render.server import Server
@@ -15,50 +17,36 @@ EVERY = 0.5
 """Time between status lines on a terminal [s]."""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "render", help="render images of a scene for a client (docs/render-reference.md)"
-    )
-    parser.add_argument(
-        "--scene",
+@dataclass
+class RenderOptions:
+    """Options of the command."""
+
+    scene: str | None = option(
+        "scene instead of the client's (default: the client's; without one, alphapilot)",
         metavar="NAME|FILE",
-        help="scene instead of the client's (default: the client's; without one, alphapilot)",
     )
-    parser.add_argument(
-        "--port",
-        nargs=2,
-        type=int,
-        metavar=("POSE", "IMAGE"),
-        default=(10253, 10254),
-        help="the client's ports (default: 10253 10254)",
-    )
-    parser.add_argument(
-        "--client-ip",
-        metavar="A.B.C.D",
-        default="127.0.0.1",
-        help="the client's address (default: %(default)s)",
-    )
-    parser.add_argument("--look", default="auto", help="the light: auto, morning, noon, sunset, …")
-    parser.add_argument("--threads", type=int, default=1, help="for rendering (default: 1)")
-    parser.add_argument(
-        "--antialias",
-        type=int,
-        default=2,
-        help="rays along each edge of a pixel where colours change; 1: one ray (default: 2)",
-    )
-    parser.add_argument("--seed", type=int, help="seed of the scene and its textures")
-    parser.set_defaults(run=run)
+    port: tuple[int, int] = option("the client's ports", (10253, 10254), metavar=("POSE", "IMAGE"))
+    client_ip: str = option("the client's address", "127.0.0.1", metavar="A.B.C.D")
+    look: str = option("the light: auto, morning, noon, sunset, …", "auto")
+    threads: int = option("for rendering", 1)
+    antialias: int = option("rays along each edge of a pixel where colours change; 1: one ray", 2)
+    seed: int | None = option("seed of the scene and its textures")
 
 
-def run(options: argparse.Namespace) -> None:
+def add_parser(commands: Any) -> None:
+    """Adds the command to the subparsers of `python -m propwash`."""
+    about = "render images of a scene for a client (docs/render-reference.md)"
+    add_command(commands, "render", about, RenderOptions, run)
+
+
+def run(options: RenderOptions) -> None:
     """Serves clients until Ctrl-C."""
     from propwash.render.server import Server, require_zeromq
 
     require_zeromq()
     server = Server(
         options.scene,
-        ports=tuple(options.port),
+        ports=options.port,
         client_ip=options.client_ip,
         look=options.look,
         antialias=options.antialias,

@@ -6,6 +6,7 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,33 +15,22 @@ import numpy as np
 
 from propwash import identify
 from propwash._files import check_folder
-from propwash.cli._shared import LOG_VEHICLE, add_logs, read_logs, saved, vehicle_of
+from propwash.cli._options import add_command, option
+from propwash.cli._shared import (
+    LOG_VEHICLE,
+    VEHICLE,
+    LogOptions,
+    read_logs,
+    saved,
+    vehicle_of,
+)
 from propwash.logs import Flight
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    replayed = commands.add_parser(
-        "replay", help="predict a real flight from its motor commands, and compare"
-    )
-    add_logs(replayed)
-    replayed.add_argument(
-        "--vehicle",
-        help=f"a name or a TOML file (default: that of a flight log of propwash, or {LOG_VEHICLE})",
-    )
-    replayed.add_argument(
-        "--horizons",
-        type=_horizons,
-        default=(0.1, 0.25, 0.5, 1.0),
-        help="s, separated by commas (default: 0.1,0.25,0.5,1.0)",
-    )
-    replayed.add_argument(
-        "--every", type=float, default=0.1, help="s, between windows (default: 0.1)"
-    )
-    replayed.add_argument(
-        "--out", type=Path, default=Path(), help="folder of the plots (default: the current one)"
-    )
-    replayed.set_defaults(run=run)
+    about = "predict a real flight from its motor commands, and compare"
+    add_command(commands, "replay", about, ReplayOptions, run)
 
 
 def _horizons(text: str) -> tuple[float, ...]:
@@ -54,7 +44,21 @@ def _horizons(text: str) -> tuple[float, ...]:
     return tuple(sorted(set(horizons)))
 
 
-def run(options: argparse.Namespace) -> None:
+@dataclass
+class ReplayOptions(LogOptions):
+    """Options of the command."""
+
+    vehicle: str | None = option(
+        f"{VEHICLE} (default: that of a flight log of propwash, or {LOG_VEHICLE})"
+    )
+    horizons: Any = option(
+        "s, separated by commas (default: 0.1,0.25,0.5,1.0)", (0.1, 0.25, 0.5, 1.0), type=_horizons
+    )
+    every: float = option("s, between windows", 0.1)
+    out: Path = option("folder of the plots (default: the current one)", Path())
+
+
+def run(options: ReplayOptions) -> None:
     """Predicts each log, and prints and plots the errors."""
     if not 0.0 < options.every < math.inf:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
@@ -76,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"plot: {plot}", flush=True)
 
 
-def _predictions(flight: Flight, options: argparse.Namespace) -> list[identify.Prediction]:
+def _predictions(flight: Flight, options: ReplayOptions) -> list[identify.Prediction]:
     """Returns predictions of every sample ahead; with poses also one with measured attitude."""
     horizons: Sequence[float] = options.horizons
     vehicle = vehicle_of(options.vehicle, [flight])

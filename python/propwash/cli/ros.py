@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -11,90 +10,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from propwash._files import check_file
 from propwash.cli import _ros_options
-from propwash.cli._shared import check_range, own_address
+from propwash.cli._options import add_command, check_range
+from propwash.cli._ros_options import RosOptions
+from propwash.cli._shared import own_address
 
 if TYPE_CHECKING:
     from propwash.ros import BagRecorder, CameraBridge, Node, Reporter, Shell
 
-STEPS_MAX = 960_000
 
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "ros", help="fly a vehicle in ROS, in place of the nodes of FlightGoggles (docs/ros.md)"
-    )
-    parser.add_argument(
-        "--ros2", action="store_true", help="connect to ROS 2 by rclpy, instead of ROS 1"
-    )
-    parser.add_argument(
-        "--node",
-        choices=("uav", "car", "none"),
-        default="uav",
-        help="the vehicle: multicopter, car, or none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--vehicle", help="a name or a TOML file (default: that of the parameters in /uav)"
-    )
-    parser.add_argument(
-        "--parameters",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="a YAML file of sections, such as drone.yaml, over those of the master; repeatable",
-    )
-    parser.add_argument(
-        "--start",
-        type=float,
-        nargs=4,
-        metavar=("X", "Y", "Z", "YAW"),
-        help="m and rad (default: /uav/flightgoggles_uav_dynamics/init_pose)",
-    )
-    _add_time(parser)
-    parser.add_argument("--seed", type=int, default=0, help="seed of the noise (default: 0)")
-    parser.add_argument("--no-noise", action="store_true", help="no noise and no sensor biases")
-    parser.add_argument(
-        "--host",
-        metavar="ADDRESS",
-        help="by which other machines reach this one (default: this machine alone)",
-    )
-    _ros_options.add_cameras(parser)
-    _ros_options.add_bags(parser)
-    parser.add_argument(
-        "--packages",
-        type=Path,
-        metavar="FOLDER",
-        help="write ROS packages that launch files of FlightGoggles start, and end",
-    )
-    parser.add_argument(
-        "remapping", nargs="*", metavar="NAME:=VALUE", help="as for any node, such as __name:=sim"
-    )
-    parser.set_defaults(run=run)
+    about = "fly a vehicle in ROS, in place of the nodes of FlightGoggles (docs/ros.md)"
+    add_command(commands, "ros", about, RosOptions, run)
 
 
-def _add_time(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--sim-time",
-        action="store_true",
-        help="set /use_sim_time: the node publishes /clock, which starts at 0",
-    )
-    parser.add_argument(
-        "--clock-scale",
-        type=float,
-        metavar="S",
-        help="simulated seconds a second, from 0.01 to 100, with simulated time (default: the "
-        "parameter clockscale, or that of the renderer's frame rate)",
-    )
-    parser.add_argument(
-        "--lock-step",
-        type=int,
-        metavar="N",
-        help="make N steps of 1/960 s for each command and wait for the next",
-    )
-
-
-def run(options: argparse.Namespace) -> None:
+def run(options: RosOptions) -> None:
     """Runs the nodes until Ctrl-C or the end of ROS or of the bag."""
     from propwash import ros
 
@@ -104,7 +34,6 @@ def run(options: argparse.Namespace) -> None:
         print(f"export ROS_PACKAGE_PATH={options.packages.resolve()}:$ROS_PACKAGE_PATH")
         return
     check_range("clock-scale", options.clock_scale, *ros.CLOCK_SCALES)
-    check_range("lock-step", options.lock_step, 1, STEPS_MAX)
     if options.host is not None:
         options.host = own_address(options.host)
         if options.host == "0.0.0.0":
@@ -115,14 +44,14 @@ def run(options: argparse.Namespace) -> None:
     if options.results is not None:
         check_file(options.results)
     if options.play is not None:
-        _run_offline(options)
+        _run_offline(options, options.play)
     elif options.ros2:
         _run_ros2(options)
     else:
         _run_ros1(options)
 
 
-def _run_ros1(options: argparse.Namespace) -> None:
+def _run_ros1(options: RosOptions) -> None:
     from propwash import ros
 
     rospy = ros.connect("propwash", options.remapping, options.host)
@@ -143,7 +72,7 @@ def _run_ros1(options: argparse.Namespace) -> None:
         rospy.signal_shutdown("done")
 
 
-def _run_ros2(options: argparse.Namespace) -> None:
+def _run_ros2(options: RosOptions) -> None:
     from propwash import ros
 
     tree = ros.merged({"use_sim_time": options.sim_time}, options.parameters)
@@ -163,14 +92,14 @@ def _run_ros2(options: argparse.Namespace) -> None:
             shell.close()
 
 
-def _run_offline(options: argparse.Namespace) -> None:
+def _run_offline(options: RosOptions, bag_file: Path) -> None:
     from propwash import ros
 
     tree = ros.merged({"use_sim_time": True}, options.parameters)
     with Session(options, tree) as session:
         node = session.node
         topics = {name: topic for name, topic in node.subscribes.items() if topic.remote}
-        with ros.Bag(options.play, topics) as bag:
+        with ros.Bag(bag_file, topics) as bag:
             node.stamp = bag.start
             ros.play(node, bag.messages(), session.record())
 
@@ -181,7 +110,7 @@ class Session:
     A context manager; its end is reported.
     """
 
-    def __init__(self, options: argparse.Namespace, tree: dict[str, Any]) -> None:
+    def __init__(self, options: RosOptions, tree: dict[str, Any]) -> None:
         from propwash import ros
 
         self.real_time = not ros.flag(tree, "/use_sim_time", False)
@@ -239,7 +168,7 @@ class Session:
 
 
 def make_node(
-    options: argparse.Namespace,
+    options: RosOptions,
     tree: dict[str, Any],
     real_time: bool,
     parts: Sequence[CameraBridge | Reporter],
@@ -249,7 +178,7 @@ def make_node(
 
     notes: list[str] = []
     vehicle: ros.Uav | ros.Car | None = None
-    noise = {"seed": options.seed, "noise": not options.no_noise}
+    noise: dict[str, Any] = {"seed": options.seed, "noise": not options.no_noise}
     if options.node == "uav":
         uav = ros.uav_settings(tree, options.vehicle, notes)
         vehicle = ros.Uav(ros.started(uav, options.start), **noise)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import io
 import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from propwash import _checks as checks
 from propwash import viz
 from propwash._checks import shown
 from propwash._files import check_folder, read_bytes, read_toml
 from propwash.cli import _training_curve
-from propwash.cli._shared import add_environment, check_range, pairs, saved
+from propwash.cli._options import add_command, check_range, option
+from propwash.cli._shared import EnvironmentOptions, pairs, saved
 from propwash.cli._training import CHECKPOINT, FLIGHT, Training
 from propwash.cli.fly import changes
 from propwash.viz import video as _video
@@ -27,56 +28,48 @@ METHODS = ("ppo", "shac")
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
 
+@dataclass
+class TrainOptions(EnvironmentOptions):
+    """Options of the command."""
+
+    task: str = option(
+        "hover, track, race, land, module:Class, or the id of a registered task", positional=True
+    )
+    method: Literal["ppo", "shac"] | None = option(
+        "PPO, or gradients of the physics (default: ppo)"
+    )
+    out: Path | None = option("output folder (default: train_TASK)")
+    observation: Literal["state", "sensors", "depth"] | None = option(
+        "what the policy observes (default: by task; docs/gym.md)"
+    )
+    seed: int | None = option("seed of all random numbers (default: 0)", low=0, high=2**31 - 1)
+    seeds: int | None = option(
+        "train with N seeds from --seed on; print a table", metavar="N", low=2, high=1000
+    )
+    steps: float | None = option("max environment steps (default: by task)")
+    seconds: float = option("time limit of training (default: none)", math.inf)
+    threads: int | None = option("threads of the training (default: 1)", low=1, high=256)
+    resume: bool = option("continue from the checkpoint", False)
+    every: float | None = option("steps between evaluations (default: by task)")
+    video: bool = option("write the worst episodes of each evaluation as GIF", False)
+    full: bool = option("do not stop at the goal", False)
+    set: list[str] = option(
+        "setting of the method (docs/train.md), value in JSON; may be repeated",
+        [],
+        metavar="NAME=VALUE",
+    )
+    settings: Path | None = option(
+        "settings of the method in TOML; --set takes priority", metavar="FILE"
+    )
+
+
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    parser = commands.add_parser(
-        "train", help="train a neural network to hover, track, race, land or fly a custom task"
-    )
-    parser.add_argument(
-        "task", help="hover, track, race, land, module:Class, or the id of a registered task"
-    )
-    parser.add_argument(
-        "--method", choices=METHODS, help="PPO, or gradients of the physics (default: ppo)"
-    )
-    parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
-    parser.add_argument(
-        "--observation",
-        choices=("state", "sensors", "depth"),
-        help="what the policy observes (default: by task; docs/gym.md)",
-    )
-    parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
-    parser.add_argument(
-        "--seeds", type=int, metavar="N", help="train with N seeds from --seed on; print a table"
-    )
-    parser.add_argument("--steps", type=float, help="max environment steps (default: by task)")
-    parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="time limit of training (default: none)"
-    )
-    parser.add_argument("--threads", type=int, help="threads of the training (default: 1)")
-    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
-    parser.add_argument("--every", type=float, help="steps between evaluations (default: by task)")
-    parser.add_argument(
-        "--video", action="store_true", help="write the worst episodes of each evaluation as GIF"
-    )
-    parser.add_argument("--full", action="store_true", help="do not stop at the goal")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="setting of the method (docs/train.md), value in JSON; may be repeated",
-    )
-    parser.add_argument(
-        "--settings",
-        type=Path,
-        metavar="FILE",
-        help="settings of the method in TOML; --set takes priority",
-    )
-    add_environment(parser)
-    parser.set_defaults(run=run)
+    about = "train a neural network to hover, track, race, land or fly a custom task"
+    add_command(commands, "train", about, TrainOptions, run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: TrainOptions) -> None:
     """Runs the command."""
     for package in PACKAGES:
         if importlib.util.find_spec(package) is None:
@@ -92,11 +85,11 @@ def run(options: argparse.Namespace) -> None:
     if options.seeds is None:
         _train(options, out, {})
     else:
-        _run_seeds(options, out)
+        _run_seeds(options, out, options.seeds)
 
 
 def _train(
-    options: argparse.Namespace, out: Path, common: Mapping[str, Any]
+    options: TrainOptions, out: Path, common: Mapping[str, Any]
 ) -> tuple[Training, dict[str, float]]:
     """Trains once; returns the training and its results.
 
@@ -113,11 +106,11 @@ def _train(
     return training, finished or training.run()
 
 
-def _method(options: argparse.Namespace) -> str:
+def _method(options: TrainOptions) -> str:
     return options.method or METHODS[0]
 
 
-def _identity(options: argparse.Namespace) -> dict[str, Any]:
+def _identity(options: TrainOptions) -> dict[str, Any]:
     """Options that a checkpoint must share with the command that resumes it."""
     return {
         "task": options.task,
@@ -129,7 +122,7 @@ def _identity(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _changes(options: argparse.Namespace) -> dict[str, Any]:
+def _changes(options: TrainOptions) -> dict[str, Any]:
     """Options of task and environments from --option and --observation."""
     found = changes(options.option)
     if options.observation is not None:
@@ -142,7 +135,7 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
+def _settings(options: TrainOptions) -> dict[str, Any]:
     """Settings of the method from --settings and --set."""
     from propwash.gym.recipes import recipe, with_settings
 
@@ -160,17 +153,16 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def _run_seeds(options: argparse.Namespace, out: Path) -> None:
+def _run_seeds(options: TrainOptions, out: Path, count: int) -> None:
     """Trains with several seeds, each in a folder; prints a table and writes a plot."""
-    check_range("seeds", options.seeds, 2, 1000)
     first = options.seed or 0
-    check_range("seed + seeds - 1", first + options.seeds - 1, 0, 2**31 - 1)
+    check_range("seed + seeds - 1", first + count - 1, 0, 2**31 - 1)
     runs = []
     common: dict[str, Any] = {}
-    for seed in range(first, first + options.seeds):
+    for seed in range(first, first + count):
         folder = out / f"seed_{seed}"
         resume = options.resume and (folder / CHECKPOINT).exists()
-        each = argparse.Namespace(**{**vars(options), "seed": seed, "resume": resume})
+        each = replace(options, seed=seed, resume=resume)
         checkpoint = _checkpoint(each, _identity(each), folder)  # raises before any training
         if checkpoint:
             settings = {k: v for k, v in checkpoint["settings"].items() if k != "seed"}
@@ -190,14 +182,14 @@ def _run_seeds(options: argparse.Namespace, out: Path) -> None:
     for each, folder in runs:
         training, row = _train(each, folder, common)
         rows.append(row)
-        curves[each.seed] = training.curve
+        curves[training.seed] = training.curve
     print(_training_curve.seeds_table(rows))
-    title = f"{options.task}: {options.seeds} seeds"
+    title = f"{options.task}: {count} seeds"
     plot = saved(lambda: _training_curve.seeds_figure(curves, title), out / SEEDS)
     print(f"  curves        {plot}", flush=True)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: TrainOptions) -> None:
     for name, low in (("steps", 1.0), ("seconds", 0.0), ("every", 0.0)):
         value = getattr(options, name)
         if value is not None and not value >= low:
@@ -211,8 +203,6 @@ def _check(options: argparse.Namespace) -> None:
     if options.video:
         _video.check(f"{FLIGHT}.gif")
         viz.require_matplotlib()
-    check_range("threads", options.threads, 1, 256)
-    check_range("seed", options.seed, 0, 2**31 - 1)
 
 
 def _check_new(out: Path) -> None:
@@ -224,7 +214,7 @@ def _check_new(out: Path) -> None:
 
 
 def _checkpoint(
-    options: argparse.Namespace, settings: dict[str, Any], out: Path
+    options: TrainOptions, settings: dict[str, Any], out: Path
 ) -> dict[str, Any] | None:
     """Returns the checkpoint of --resume. Raises ValueError if it contradicts the options."""
     file = out / CHECKPOINT

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from propwash import tune, viz
 from propwash._files import check_folder, written_whole
-from propwash.cli._shared import check_range
+from propwash.cli._options import add_command, check_range, option
 from propwash.tune import RANGES, milliseconds
 
 _MARGINS = {"phase_margin": 50.0, "gain_margin": 6.0}
@@ -21,44 +21,39 @@ _MIN_RATE_SWEEP = 240.0
 """Hz: a flight of a sweep lasts 2 s and needs at least 60 recorded rows."""
 
 
+@dataclass
+class TuneOptions:
+    """Options of the command."""
+
+    vehicle: str = option("a name or a TOML file", "flightgoggles", positional=True, nargs="?")
+    bandwidth: float | None = option(
+        "closed loop, -3 dB (default: 0.8 times the lowest limit of an axis)", metavar="HZ"
+    )
+    phase_margin: float | None = option(
+        f"minimum (default: {_MARGINS['phase_margin']:g})", metavar="DEG"
+    )
+    gain_margin: float | None = option(
+        f"minimum (default: {_MARGINS['gain_margin']:g})", metavar="DB"
+    )
+    rate: float = option("controller rate", 960.0, metavar="HZ")
+    present: bool = option("show the vehicle's present gains instead", False)
+    sweep: int | None = option(
+        "then fly N sets of gains around these under noise, plot the Pareto front, and write the "
+        "vehicle with the set that weighs error and noise equally",
+        metavar="N",
+    )
+    threads: int | None = option("for the sweep (default: all processors)")
+    out: Path = option("for the plots and the vehicle file", Path("tune"), metavar="FOLDER")
+    no_plots: bool = option("print only, write no files", False)
+
+
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    tuned = commands.add_parser(
-        "tune", help="find gains of the rate loop and show their margins (docs/tune.md)"
-    )
-    tuned.add_argument("vehicle", nargs="?", default="flightgoggles", help="a name or a TOML file")
-    for name, unit, text in (
-        ("bandwidth", "HZ", "closed loop, -3 dB (default: 0.8 times the lowest limit of an axis)"),
-        ("phase-margin", "DEG", f"minimum (default: {_MARGINS['phase_margin']:g})"),
-        ("gain-margin", "DB", f"minimum (default: {_MARGINS['gain_margin']:g})"),
-    ):
-        tuned.add_argument(f"--{name}", type=float, metavar=unit, help=text)
-    tuned.add_argument(
-        "--rate", type=float, default=960.0, metavar="HZ", help="controller rate (default: 960)"
-    )
-    tuned.add_argument(
-        "--present", action="store_true", help="show the vehicle's present gains instead"
-    )
-    tuned.add_argument(
-        "--sweep",
-        type=int,
-        metavar="N",
-        help="then fly N sets of gains around these under noise, plot the Pareto front, and write "
-        "the vehicle with the set that weighs error and noise equally",
-    )
-    tuned.add_argument("--threads", type=int, help="for the sweep (default: all processors)")
-    tuned.add_argument(
-        "--out",
-        type=Path,
-        default=Path("tune"),
-        metavar="FOLDER",
-        help="for the plots and the vehicle file (default: %(default)s)",
-    )
-    tuned.add_argument("--no-plots", action="store_true", help="print only, write no files")
-    tuned.set_defaults(run=run)
+    about = "find gains of the rate loop and show their margins (docs/tune.md)"
+    add_command(commands, "tune", about, TuneOptions, run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: TuneOptions) -> None:
     """Runs the command."""
     _check(options)
     dt = 1.0 / options.rate
@@ -92,12 +87,12 @@ def run(options: argparse.Namespace) -> None:
             f"{tune.AXES[response.axis]:4s} {rise:>16s} {100 * s.overshoot:9.1f} % {settled:>16s} "
             f"{100 * s.final:6.1f} %"
         )
-    swept = _swept(options, found, dt) if options.sweep is not None else None
+    swept = _swept(options, options.sweep, found, dt) if options.sweep is not None else None
     if not options.no_plots:
         _write(options, found, responses, swept)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check(options: TuneOptions) -> None:
     """Checks the options before any computation."""
     check_range("sweep", options.sweep, 1, 1_000_000)
     low = _MIN_RATE if options.sweep is None else _MIN_RATE_SWEEP
@@ -117,7 +112,7 @@ def _check(options: argparse.Namespace) -> None:
         check_folder(options.out)
 
 
-def _check_margins(options: argparse.Namespace) -> None:
+def _check_margins(options: TuneOptions) -> None:
     for name in ("bandwidth", *_MARGINS):
         value, option = getattr(options, name), f"--{name.replace('_', '-')}"
         if value is None:
@@ -131,8 +126,8 @@ def _check_margins(options: argparse.Namespace) -> None:
         raise ValueError(f"{option}: expected above {low:g} and below {until}, got {value:g}")
 
 
-def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.Sweep:
-    sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt, about=found.gains)
+def _swept(options: TuneOptions, count: int, found: tune.Tuning, dt: float) -> tune.Sweep:
+    sets = tune.gain_sets(found.vehicle, count, dt=dt, about=found.gains)
     swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads or 0)
     best = swept.best()
     print(f"\n{len(swept)} sets of gains simulated for 2 s under noise, {swept.lost.sum()} lost")
@@ -148,7 +143,7 @@ def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.S
 
 
 def _write(
-    options: argparse.Namespace,
+    options: TuneOptions,
     found: tune.Tuning,
     responses: list[tune.StepResponse],
     swept: tune.Sweep | None,

@@ -30,7 +30,7 @@ class Wrench:
     torque: Array
     """(3,) N m."""
     thrust: float
-    """N."""
+    """Collective thrust [N]."""
 
 
 @dataclass(frozen=True)

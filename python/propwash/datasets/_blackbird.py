@@ -29,7 +29,7 @@ from propwash.vehicle import files as vehicles
 from propwash.world import Scene
 
 VERTICAL_FOV_DEG = math.degrees(2.0 * math.atan(384.0 / 665.107510106))
-"""Of the published camera matrix: 60 degrees."""
+"""Vertical field of view of the published camera matrix, 60 degrees."""
 _DOWN = (math.sqrt(0.5), 0.0, math.sqrt(0.5), 0.0)
 _MOUNTS = {
     "Left": ((0.0, 0.05, 0.0), (1.0, 0.0, 0.0, 0.0)),
@@ -78,7 +78,7 @@ class Blackbird:
     cameras: tuple[str, ...] = BLACKBIRD_CAMERAS
     """Names of `BLACKBIRD_CAMERAS`; () for flights without images."""
     seed: int = 0
-    """Of the noise of the flights, which also depends on the trajectory, and of the scene."""
+    """Seed of the scene and of the noise, which also depends on the trajectory."""
     vehicle: str = "blackbird"
     """Name or file of a vehicle with four rotors."""
     motion_blur: float = 0.0

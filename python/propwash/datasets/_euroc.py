@@ -27,7 +27,7 @@ from propwash.world import Scene
 Array = NDArray[np.float64]
 
 CAMERA_RATE, IMU_RATE = 20, 200
-"""Hz."""
+"""Rates of the cameras and of the IMU [Hz]."""
 _IMU_CENTRE = (STEP_RATE // IMU_RATE - 1) // 2
 """Steps from the first of a reading to its middle one. Readings begin so many steps late, and the
 flight ends so many later, so that their times are multiples of the period, the last one included.
@@ -58,7 +58,7 @@ class Euroc:
     environment: str = "room"
     """Name or file of the scene; with `connect` that of a scene of the renderer."""
     duration: float = 60.0
-    """s."""
+    """Duration of the flight [s]."""
     size: tuple[int, int] = (752, 480)
     """px, width and height."""
     vertical_fov_deg: float = 60.0
@@ -70,7 +70,7 @@ class Euroc:
     motion_blur: float = 0.0
     """s, exposure of the images."""
     seed: int = 0
-    """Of the noise and of the scene."""
+    """Seed of the noise and of the scene."""
     vehicle: str = "blackbird"
     """Name or file."""
     connect: tuple[int, int] | None = None

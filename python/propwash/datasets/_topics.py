@@ -49,7 +49,7 @@ class Topic:
     name: str
     kind: str
     stamps: Stamps
-    """ns."""
+    """Time stamps [ns]."""
     message: Callable[[int], Any]
     """Returns a message by its number."""
 

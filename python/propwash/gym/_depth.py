@@ -44,7 +44,7 @@ class DepthObservation(Observation):
         self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
         """Poses of the images; NaN for none."""
         self._scenery: list[Scene | None] = [None] * state.size
-        """Of each environment, from the task at the start of its episode."""
+        """Scene of each environment, from the task at the start of its episode."""
         self._visible: dict[int, tuple[Scene, Scene]] = {}
         """Each scenery with its scene without markings, by id."""
         self._groups: list[tuple[Scene, NDArray[np.intp]]] = []

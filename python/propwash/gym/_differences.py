@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from propwash import _checks as checks
 from propwash.gym import _options
 from propwash.gym._options import Settings
 from propwash.gym._snapshot import is_same
@@ -30,11 +31,13 @@ def differences(
 ) -> list[str]:
     """Returns a line for each difference of `changes` from the options `trained`.
 
-    Raises TypeError for an unknown option, and ValueError for one of MEANINGS.
+    Raises TypeError for an unknown option, and ValueError for an invalid one or one of MEANINGS.
     """
     _options.split(task, changes, ("autoreset_mode", "copy"))
     before = {**vars(Settings()), **_options.arguments(task), **trained}
     after = {**before, **changes}
+    Settings(**{name: after[name] for name in _options.option_names()})  # refuses invalid ones
+    checks.positive("dt", after["dt"], "s")
     with suppress(OSError, ValueError):  # the file of the policy's vehicle may be elsewhere
         vehicle = [vehicles.load(each["vehicle"]) for each in (before, after)]
         before["vehicle"], after["vehicle"] = vehicle

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, _rotation
 from propwash.gym._engine import Engine
 from propwash.gym._options import MAX_FRAMES, Settings
 from propwash.gym._task import GRID, MARKINGS
@@ -177,8 +177,7 @@ class FrameRenderer:
         target_yaw, target_pitch = _bearing(target - camera)
         yaw += _partial(target_yaw - yaw, _MAX_YAW)
         pitch += _partial(target_pitch - pitch, _MAX_PITCH)
-        (c, s), (cp, sp) = ((np.cos(0.5 * a), np.sin(0.5 * a)) for a in (yaw, pitch))
-        return camera, np.array([c * cp, -s * sp, c * sp, s * cp])
+        return camera, _rotation.from_euler(0.0, pitch, yaw)
 
     def _world(self, scenery: Scene, height: float) -> _World:
         """Returns the cached world of a scene for a vehicle at this height."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from propwash import _checks as checks
-from propwash import _core
+from propwash import _core, _rotation
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import HoverReward, weights_of
@@ -89,11 +89,11 @@ class Hover(Judged):
         place = draws.uniform(-self.position, self.position, 3)
         velocity = draws.uniform(-self.velocity, self.velocity, 3)
         w, x, y, z = draws.attitude(self.tilt, self.heading).T
-        c, s = np.cos(0.5 * self._yaw), np.sin(0.5 * self._yaw)
+        attitude = _rotation.product(_rotation.about_z(self._yaw), (w, x, y, z))
         return {
             "position": self._goal + place,
             "velocity": velocity,
-            "attitude": np.stack([c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w], 1),
+            "attitude": np.stack(attitude, 1),
             "body_rates": draws.uniform(-self.rates, self.rates, 3),
             "rotor_speeds": self._hover * draws.uniform(1.0 - self.spin, 1.0 + self.spin, rotors),
         }
@@ -106,7 +106,7 @@ class Hover(Judged):
             state.body_rates,
             state.action,
             state.previous_action,
-            self.weights.numbers(),
+            self.weights,
             self.bound,
         )
         if self.scene is not None:

@@ -111,7 +111,7 @@ class Land(Judged):
             state.attitude,
             state.body_rates,
             self._bounds,
-            self.weights.numbers(),
+            self.weights,
             self._distance,
         )
 

@@ -155,7 +155,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, known in _NAMES.items():
             if getattr(self, name) is not None or name not in _OPTIONAL:
-                _one_of(name, getattr(self, name), get_args(known))
+                checks.choice(name, getattr(self, name), get_args(known))
         self.observations  # noqa: B018
         self.privileged_groups  # noqa: B018
         for name, smallest, largest in (("render_size", 16, 4096), ("depth_size", 1, 1024)):
@@ -269,16 +269,10 @@ def _names(what: str, value: Any, known: Sequence[str]) -> tuple[str, ...]:
     if not isinstance(value, Sequence) or len(value) == 0:
         raise ValueError(f"{what}: expected some of {', '.join(known)}, got {value!r:.100}")
     for name in value:
-        _one_of(what, name, known)
+        checks.choice(what, name, known)
     if len(set(value)) < len(value):
         raise ValueError(f"{what}: expected each name once, got {', '.join(value)}")
     return tuple(value)
-
-
-def _one_of(name: str, value: object, known: Sequence[str]) -> None:
-    if value not in known:
-        hint = nearest(value, known) if isinstance(value, str) else ""
-        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r:.100}{hint}")
 
 
 def check_names(what: str, names: Any, known: Sequence[str]) -> None:

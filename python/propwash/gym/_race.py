@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks as checks
-from propwash import _core, race
+from propwash import _core, _rotation, race
 from propwash._rotation import rotation
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
@@ -229,10 +229,8 @@ class Race(Judged):
             place, yaw = self._behind(chosen, first, behind, place, yaw)
             self._first[rows] = first
         place = place + draws.uniform(-self.spread, self.spread, 3)
-        zero = np.zeros_like(yaw)
         self._start[rows] = place
-        attitude = np.stack([np.cos(0.5 * yaw), zero, zero, np.sin(0.5 * yaw)], axis=1)
-        return {"position": place, "attitude": attitude}
+        return {"position": place, "attitude": _rotation.from_euler(0.0, 0.0, yaw)}
 
     def _first_gate(self, draws: Draws) -> Any:
         """Draws the first gate to pass (m,) and the distance behind the gate before it (m,) [m]."""
@@ -281,7 +279,7 @@ class Race(Judged):
             self.collided,
             self._before,
             self._clearance,
-            self.weights.numbers(),
+            self.weights,
             self.radius,
             self.bound,
             self._period,

@@ -3,7 +3,6 @@
 # Annotations are read at run time, so they are not postponed here.
 from typing import Annotated, Any, ClassVar, TypeVar
 
-import msgspec
 import numpy as np
 
 from propwash._checks import refusal
@@ -31,10 +30,6 @@ class Reward(ParameterSet, frozen=True, kw_only=True):
                 raise refusal(f"weights.{name}", value, "a finite number (float32)")
             if name in self.lengths and value < _LEAST_LENGTH:
                 raise refusal(f"weights.{name}", value, f"at least {_LEAST_LENGTH:g} m")
-
-    def numbers(self) -> tuple[float, ...]:
-        """The fields in their order."""
-        return msgspec.structs.astuple(self)
 
 
 class HoverReward(Reward, frozen=True, kw_only=True):

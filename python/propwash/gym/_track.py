@@ -175,7 +175,7 @@ class Track(Judged):
             state.previous_action,
             self._target,
             self._velocity,
-            self.weights.numbers(),
+            self.weights,
             self.bound,
         )
 

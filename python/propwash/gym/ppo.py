@@ -46,7 +46,7 @@ class Args:
     update_epochs: int = 4  # passes over a rollout
     minibatch_size: int = 2048
     learning_rate: float = 2e-3  # initial value, then adapted to target_kl
-    decay_iterations: int = 0  # iterations until the learning rate is a fiftieth; 0: no decay
+    decay_steps: int = 0  # environment steps until the learning rate is a fiftieth; 0: no decay
     target_kl: float = 0.02  # KL divergence of an update; above twice this the learning rate falls
     gamma: float = 0.95  # discount factor per step
     reward_scale: float = 1.0  # scales values to about 1, as actor and critic share max_grad_norm
@@ -252,7 +252,7 @@ class PPO:
         norm = nn.utils.clip_grad_norm_(self.agent.parameters(), args.max_grad_norm)
         if not norm.isfinite():
             raise FloatingPointError(f"iteration {self.iteration}: expected finite gradients")
-        passed = self.iteration / args.decay_iterations if args.decay_iterations else 0.0
+        passed = self.global_step / args.decay_steps if args.decay_steps else 0.0
         rate = self.optimizer.param_groups[0]["lr"] = self.learning_rate * max(0.02, 1.0 - passed)
         self.optimizer.step()
         kl = (ratio - 1.0 - log_ratio).mean().item()

@@ -11,7 +11,7 @@ from propwash import _checks as checks
 from propwash.gym import policy, ppo, shac
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0, "decay_iterations": 0, "num_steps": 2, "memory": 0}
+_SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {
     **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
@@ -165,7 +165,7 @@ _HOVER_SENSORS = Recipe(
         reward_scale=0.1,
         columns=(),
         average=10,
-        decay_iterations=395,
+        decay_steps=6_471_680,
     ),
     1024,
     6_500_000,
@@ -259,7 +259,7 @@ _SHAC: dict[str, dict[str, Any]] = {
     "track": {
         "training": {**shac.COARSE, "max_episode_steps": 120, "bound": 3.0},
         "args": shac.Args(
-            learning_rate=8e-3, decay_iterations=160, columns=(*ppo.STATE, *range(22, 34))
+            learning_rate=8e-3, decay_steps=245_760, columns=(*ppo.STATE, *range(22, 34))
         ),
         "num_envs": 64,
         "steps": 276_480,
@@ -269,7 +269,7 @@ _SHAC: dict[str, dict[str, Any]] = {
         "args": shac.Args(
             num_steps=16,
             learning_rate=4e-3,
-            decay_iterations=500,
+            decay_steps=2_048_000,
             critic_epochs=4,
             gamma=0.985,
             reward_scale=0.1,

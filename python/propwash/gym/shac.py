@@ -42,7 +42,7 @@ class Args:
 
     num_steps: int = 24  # steps of each environment in a window
     learning_rate: float = 1e-2  # initial value of actor and critic
-    decay_iterations: int = 70  # iterations until the learning rate is a tenth of that
+    decay_steps: int = 107_520  # environment steps until it is a tenth; 0: no decay
     critic_epochs: int = 2  # passes of the critic over a window
     critic_batches: int = 2  # optimiser steps of a pass
     target_rate: float = 0.3  # by which the target critic follows the critic
@@ -128,7 +128,8 @@ class SHAC:
         """Flies a window, and updates actor and critic; returns statistics by name."""
         if self.iteration % self.args.restart_every == 0:
             self.restart()
-        factor = max(0.1, 1.0 - 0.9 * self.iteration / self.args.decay_iterations)
+        decay = self.args.decay_steps
+        factor = max(0.1, 1.0 - 0.9 * self.global_step / decay) if decay else 1.0
         self.optimizer.param_groups[0]["lr"] = self.args.learning_rate * factor
         flown = self.fly(self.args.init_std * factor)
         statistics = {**self.update_actor(flown), **self.update_critic(flown)}

@@ -71,11 +71,11 @@ class AxisNoise:
     """"x", "y" or "z"."""
     curve: AllanCurve
     noise_density: Interval
-    """u/sqrt(Hz)."""
+    """Density of the white noise [u/sqrt(Hz)]."""
     bias_instability: Interval
-    """u."""
+    """Bias instability [u]."""
     random_walk: Interval
-    """u/s/sqrt(Hz)."""
+    """Density of the random walk of the bias [u/s/sqrt(Hz)]."""
     first: int
     """Index of the first fitted averaging time; the sensor's low-pass affects shorter ones."""
 

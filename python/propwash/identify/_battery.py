@@ -57,7 +57,7 @@ class IdentifiedBattery:
     state_of_charge: float
     """At the start of the log."""
     estimates: tuple[Estimate, ...]
-    """Of the charge and of each parameter that is not 0 in the guess."""
+    """Estimates of the charge and of each parameter that is not 0 in the guess."""
     time: Array
     """(K,) s, of the voltages."""
     recorded: Array
@@ -71,7 +71,7 @@ class IdentifiedBattery:
         return float(np.sqrt(np.mean((self.recorded - self.predicted) ** 2)))
 
     def estimate(self, name: str) -> Estimate:
-        """Returns the estimate with this name. Raises KeyError that lists the names for others."""
+        """Returns the estimate with this name. Raises KeyError that lists the names."""
         return estimate_named(self.estimates, name)
 
     def table(self) -> str:

@@ -51,7 +51,7 @@ class Estimate:
 
 
 def estimate_named(estimates: Iterable[Estimate], name: str) -> Estimate:
-    """Raises KeyError that lists the names for others."""
+    """Raises KeyError that lists the names if there is none."""
     by_name = {one.name: one for one in estimates}
     if name not in by_name:
         raise KeyError(f"{name!r}: expected one of {', '.join(by_name)}")
@@ -70,7 +70,7 @@ class LogEstimate:
     battery: Battery | None
     """The effective voltage of this log; None without a nominal voltage."""
     bias: AccelerometerBias
-    """Of the accelerometer, common to all logs of the fit."""
+    """Bias of the accelerometer, common to all logs of the fit."""
     trims: tuple[Estimate, ...]
     """Deviations of this flight from the vehicle: `thrust` relative, `tilt_x` and `tilt_y` in rad,
     `balance_roll` and others relative."""
@@ -111,7 +111,7 @@ class Identified:
     whiteness: tuple[Whiteness, ...]
     logs: tuple[LogEstimate, ...]
     bias: AccelerometerBias
-    """Of the accelerometer, common to all logs."""
+    """Bias of the accelerometer, common to all logs."""
     battery: Battery | None
     """What the effective voltages of all logs have in common; None without a nominal voltage."""
     cost: float
@@ -121,7 +121,7 @@ class Identified:
     """Whether the optimiser converged."""
 
     def estimate(self, name: str) -> Estimate:
-        """Returns the estimate with this name. Raises KeyError that lists the names for others."""
+        """Returns the estimate with this name. Raises KeyError that lists the names."""
         return estimate_named(self.estimates, name)
 
     @property

@@ -30,7 +30,7 @@ class Battery:
     """
 
     nominal: float
-    """V."""
+    """Nominal voltage [V]."""
     hover_load: float
     """Sum of the squared duty cycles in hover."""
     offset: float = 0.0

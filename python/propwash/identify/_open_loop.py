@@ -36,7 +36,7 @@ class Flyer:
     voltage: Array | None
     """(K,) V, or None for the nominal voltage."""
     unknowns: int = 0
-    """V."""
+    """Number V of unknowns."""
     slopes: Mapping[str, Array] = field(default_factory=dict)
     """(V, ...) derivatives of the vehicle's fields, by the names of `Fleet.parameters`."""
     voltage_slopes: Array | None = None

@@ -34,11 +34,11 @@ class Noise:
     """Standard deviations that weight the residuals."""
 
     position: float = 0.005
-    """m."""
+    """Error of a position [m]."""
     velocity: float = 0.01
-    """m/s."""
+    """Error of a velocity [m/s]."""
     body_rates: float = 0.05
-    """rad/s."""
+    """Error of a body rate [rad/s]."""
     specific_force: float = 0.3
     """m/s^2, vertical."""
     push: float = 0.15

@@ -73,7 +73,7 @@ class Grid:
 
     flight: Flight
     period: float
-    """s."""
+    """Sampling period [s]."""
     rows: tuple[int, int]
     """The first one in the air, and the one after the last."""
 

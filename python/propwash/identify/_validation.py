@@ -40,7 +40,7 @@ class Score:
     quantity: str
     unit: str
     horizon: float
-    """s."""
+    """Duration of a prediction [s]."""
     errors: dict[str, Array]
     """For each log, by its file's stem, the (W,) errors of its windows."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 BIN_EDGES = np.linspace(-5.0, 5.0, 41)
-"""Of `Whiteness.histogram`, in standard deviations of the assumed noise."""
+"""Bin edges of `Whiteness.histogram`, in standard deviations of the assumed noise."""
 _HIGH_RMS = 5.0
 _MAX_LAG = 20
 

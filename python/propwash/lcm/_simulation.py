@@ -44,7 +44,7 @@ CLOCK = "clock"
 RATES = {"imuRaw": 100, "poseMoCap": 360, "poseRef": 100, "rpmFeedback": 190, "motorsPwms": 190}
 """Hz; those of the Blackbird data set."""
 STEP_RATE = 1800
-"""Hz."""
+"""Rate of the simulation's steps [Hz]."""
 _MAX_STEP = 10_000_000
 """us, longest time that one message on `step` may simulate."""
 _MAX_COMMAND = 1e5

@@ -17,7 +17,7 @@ _UNITS = {"sec": 1.0, "seconds": 1.0, "nsec": 1e-9, "nanosec": 1e-9, "nanos": 1e
 
 
 def profile_of(path: Path) -> str | None:
-    """The profile in the header of the file; None if it is none of MCAP."""
+    """The profile in the header of the file; None if the file is not MCAP."""
     with path.open("rb") as stream:
         start = stream.read(64)
     # magic number, code and length of the header, length of the profile, profile

@@ -176,7 +176,7 @@ def _by_sensors(
 ) -> None:
     """Flies with a pilot until the recorder reports the end."""
     vehicle = Multicopter(parameters, seed=seed, control_vehicle=briefing.vehicle)
-    vehicle.reset(position=briefing.position, attitude=_rotation.about_z(briefing.yaw))
+    vehicle.reset(position=briefing.position, attitude=np.array(_rotation.about_z(briefing.yaw)))
     vehicle.outer_loops = replace(vehicle.outer_loops, tracking_tilt_limit=_plan.TILT)
     suite, dt = briefing.sensors, briefing.dt
     instruments = Instruments(vehicle, recorder.scene, recorder.gates, suite, dt, seed)
@@ -253,7 +253,7 @@ def _simulated(
 ) -> Flight:
     fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1, control_vehicle=control_vehicle)
     fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
-    fleet.reset(position=point, attitude=_rotation.about_z(heading))
+    fleet.reset(position=point, attitude=np.array(_rotation.about_z(heading)))
     start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
     rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
     time = np.arange(rows + 1, dtype=np.float64) * PERIOD

@@ -56,9 +56,9 @@ _REJOIN = 0.5
 """s, before a point, in which plans start on the path in spite of such an error: a plan from the
 estimated motion would come to the point from the side."""
 _MAX_SLOPE = 1.0
-"""Of a path to the axis of a gate, in the estimate of how far it misses the gate."""
+"""The largest slope of a path to a gate's axis, in the estimate of how far it misses the gate."""
 _POSITION = slice(6, 8)
-"""Of the horizontal position in the covariance of the filter."""
+"""Rows of the horizontal position in the covariance of the filter."""
 _HISTORY = 64
 """IMU readings that the filter keeps beyond the delay of the other sensors."""
 _MAX_RANGE = 20.0

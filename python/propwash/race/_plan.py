@@ -57,9 +57,9 @@ _LOOK_KNOTS = 0.6
 _LOOK_AHEAD = 1.0
 """s; without a gate in view, the heading is towards the point of the path after this time."""
 _MAX_FRACTION = 2.0
-"""Of a limit; larger values count as this."""
+"""The largest fraction of a limit in the excess; larger ones count as this."""
 _EXCESS_WEIGHT = 20.0
-"""Of the integral of the fractions above 1, against the duration, in the choice of a plan."""
+"""Weight of the integral of the fractions above 1, relative to the duration of a plan."""
 _MAX_EXCESS = 3.0
 """s, of the weighted integral; a plan above it gets up to `_ROUNDS_OF_EXCESS` rounds."""
 _ROUNDS_OF_EXCESS = 4

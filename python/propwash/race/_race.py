@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _rotation
+from propwash import _core, _rotation
 from propwash._checks import shaped
 from propwash.race._estimates import Estimates, EstimationErrors, errors_of
 from propwash.vehicle.multicopter import DEFAULT_DT
@@ -17,7 +17,7 @@ from propwash.world import Gate, Scene
 Array = NDArray[np.float64]
 
 TIME_LIMIT = 60.0
-"""s."""
+"""Time limit of a race [s]."""
 POINTS = 10.0
 """For each gate."""
 COLLISION_RADIUS = 0.15
@@ -50,11 +50,11 @@ class Passage:
     gate: str
     """Name of the scene's item."""
     time: float
-    """s."""
+    """Time of the passage [s]."""
     offset: tuple[float, float]
     """m from the centre of the opening, to the left and up in the direction of passage."""
     speed: float
-    """m/s."""
+    """Speed at the passage [m/s]."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Collision:
     item: str
     """Name of the scene's item."""
     time: float
-    """s."""
+    """Time of the collision [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Result:
     seed: int | None = None
     """Seed of the noise and of the gates' positions; None if unknown."""
     estimates: Estimates | None = None
-    """Of a pilot that flies by sensors."""
+    """Estimates of a pilot that flies by sensors."""
 
     @property
     def finished(self) -> bool:
@@ -136,19 +136,15 @@ def passages(gate: Gate, time: Array, position: Array) -> list[Passage]:
     The path is straight between rows. A passage is a crossing of the gate's plane inside the
     opening, from x < 0 to x >= 0 in the gate's frame.
     """
-    rotation = _rotation.rotation(gate.attitude)
-    relative = (position - np.asarray(gate.position)) @ rotation
-    ahead = relative[:, 0]
+    axes = _rotation.rotation(gate.attitude).ravel().tolist()
     found = []
-    for i in np.flatnonzero((ahead[:-1] < 0.0) & (ahead[1:] >= 0.0)):
-        fraction = ahead[i] / (ahead[i] - ahead[i + 1])
-        left, up = relative[i, 1:] + fraction * (relative[i + 1, 1:] - relative[i, 1:])
-        if abs(left) > 0.5 * gate.width or abs(up) > 0.5 * gate.height:
-            continue
+    for row, fraction, left, up in _core.gate_passages(
+        gate.position, axes, gate.width, gate.height, position
+    ):
+        i = int(row)
         span = time[i + 1] - time[i]
         speed = float(np.linalg.norm(position[i + 1] - position[i]) / span)
-        when = float(time[i] + fraction * span)
-        found.append(Passage(gate.name, when, (float(left), float(up)), speed))
+        found.append(Passage(gate.name, float(time[i] + fraction * span), (left, up), speed))
     return found
 
 

@@ -25,7 +25,7 @@ _RATE = {".mp4": 30.0, ".gif": 12.5}
 _MIN_LETTER = 7
 """px, minimum height of readable letters."""
 _AFTER_FINISH, _BEFORE_GATE = 1.0, 0.3
-"""s."""
+"""Durations after the last gate and before a gate [s]."""
 _ROLL_FRACTION = 0.5
 _MAX_PITCH = np.deg2rad(25.0)
 
@@ -110,13 +110,7 @@ def times(result: race.Result, rate: float) -> Array:
 def poses(flight: race.Flight, when: Array) -> tuple[Array, Array]:
     """Interpolated positions (K, 3) [m] and attitudes (K, 4) of the vehicle."""
     position = np.stack([np.interp(when, flight.time, c) for c in flight.position.T], axis=1)
-    signs = np.sign(np.sum(flight.attitude[1:] * flight.attitude[:-1], axis=1))
-    continuous = (
-        flight.attitude
-        * np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))[:, None]
-    )
-    attitude = np.stack([np.interp(when, flight.time, c) for c in continuous.T], axis=1)
-    return position, attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
+    return position, _rotation.interpolated(when, flight.time, flight.attitude)
 
 
 def gimbal(flight: race.Flight, when: Array) -> Array:
@@ -134,16 +128,7 @@ def gimbal(flight: race.Flight, when: Array) -> Array:
     slope = np.arcsin(velocity[:, 2] / (speed + 3.0))
     pitch = -np.clip(slope, -_MAX_PITCH, _MAX_PITCH)
     roll = _ROLL_FRACTION * np.arcsin(np.clip(rotation[:, 2, 1], -1.0, 1.0))
-    (cy, cp, cr), (sy, sp, sr) = (f(0.5 * np.stack([yaw, pitch, roll])) for f in (np.cos, np.sin))
-    return np.stack(
-        [
-            cy * cp * cr + sy * sp * sr,
-            cy * cp * sr - sy * sp * cr,
-            cy * sp * cr + sy * cp * sr,
-            sy * cp * cr - cy * sp * sr,
-        ],
-        axis=1,
-    )
+    return _rotation.from_euler(roll, pitch, yaw)
 
 
 def on_board(result: race.Result, when: Array, width: int, height: int) -> Iterator[Image]:

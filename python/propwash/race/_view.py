@@ -31,7 +31,7 @@ class View:
     half_angle: float
     """rad, half of the vertical field of view."""
     reach: float
-    """m."""
+    """Distance beyond which a beacon is not seen [m]."""
 
     @classmethod
     def of(cls, camera: Camera, reach: float) -> View:

@@ -73,7 +73,7 @@ class BridgeSettings:
     scene: str = "Abandoned_Factory_Morning"
     """The name of the scene in the published renderer."""
     scene_scale: float = 1.0
-    """Of the scene in the published renderer."""
+    """Scale of the scene in the published renderer."""
     width: int = 1024
     """Pixels."""
     height: int = 768

@@ -42,7 +42,7 @@ class Bag:
             self.close()
             raise ValueError(f"{path}: expected messages on one of {', '.join(topics)}, got none")
         self.start: int = self._reader.start_time
-        """ns."""
+        """Time of the first message [ns]."""
 
     def messages(self) -> Inputs:
         """All messages in the order of time."""

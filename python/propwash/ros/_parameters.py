@@ -52,7 +52,7 @@ class UavSettings:
     vehicle: VehicleParameters
     """The vehicle, with its rate controller and IMU."""
     integrator: Integrator = "euler"
-    """Of the equations of motion."""
+    """Integrator of the equations of motion."""
     ignore_collisions: bool = False
     """Whether a collision changes nothing."""
     use_rate_thrust: bool = True

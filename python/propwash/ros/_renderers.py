@@ -23,7 +23,7 @@ class Job:
     """A pose to render, in axes of the scene."""
 
     stamp: int
-    """ns."""
+    """Time stamp [ns]."""
     cameras: dict[str, Pose]
     """Name to pose; cameras look along x, and z is up in their images."""
     objects: dict[str, Pose]

@@ -69,7 +69,7 @@ class Sampling:
     bias: NDArray[np.float64]
     """(n, k), of the k bias processes of the sensor."""
     rate: float
-    """Hz."""
+    """Rate of the samples [Hz]."""
     noise: _core.SampleNoise
     """The key of the white noise."""
     pool: _core.ThreadPool | None = None

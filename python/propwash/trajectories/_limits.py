@@ -80,7 +80,7 @@ class Demand:
     limit: str
     """Name of the limit."""
     time: float
-    """s."""
+    """Time of the violation [s]."""
 
 
 def demands(

@@ -196,7 +196,7 @@ class Line(_Curve):
 
     @property
     def speed(self) -> float:
-        """m/s."""
+        """Speed along the path [m/s]."""
         return self._rate
 
     def _shape(self, parameter: Array) -> Array:

@@ -45,9 +45,9 @@ class YawLimits:
     """Limits on the yaw."""
 
     rate: float
-    """rad/s."""
+    """The largest yaw rate [rad/s]."""
     acceleration: float
-    """rad/s^2."""
+    """The largest angular acceleration about the vertical [rad/s^2]."""
 
 
 def best_control_points(views: Visibility, limits: YawLimits, smoothness: float) -> Array:

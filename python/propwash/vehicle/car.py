@@ -20,9 +20,9 @@ class CarState:
     """The state of a car in the world's plane."""
 
     x: float = 0.0
-    """m."""
+    """Position along x [m]."""
     y: float = 0.0
-    """m."""
+    """Position along y [m]."""
     heading: float = 0.0
     """rad, counter-clockwise from the world's x axis, not wrapped."""
 
@@ -32,13 +32,13 @@ class CarTrajectory:
     """The recording of a rollout, with a row after each command: arrays of shape (T,)."""
 
     time: Array
-    """s."""
+    """Time [s]."""
     x: Array
-    """m."""
+    """Position along x [m]."""
     y: Array
-    """m."""
+    """Position along y [m]."""
     heading: Array
-    """rad."""
+    """Angle from the x axis [rad]."""
 
     def __len__(self) -> int:
         return len(self.time)

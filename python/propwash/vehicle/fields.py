@@ -34,6 +34,7 @@ Matrix3 = tuple[Vector3, Vector3, Vector3]
 PerRotor = float | tuple[float, ...]
 
 T = TypeVar("T")
+_CLASS_VAR: Any = ClassVar
 
 
 class Field(NamedTuple):
@@ -216,6 +217,15 @@ def _conversion_of(hint: Any) -> Convert:
     return group(plain) if is_group(plain) else groups(get_args(plain)[0])
 
 
+def _field_of(hint: Any, table: str, name: str) -> Field:
+    """Unit and meaning of a field: in its annotation, or in the table of the C++ parameters."""
+    for item in getattr(hint, "__metadata__", ()):
+        if isinstance(item, Field):
+            return item
+    none = Field("", "")
+    return none if is_group(hint) else _TABLE.get(f"{table}.{name}".lstrip("."), none)
+
+
 def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value is a mapping from strings."""
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
@@ -271,15 +281,9 @@ class ParameterSet(
     _fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls, **_options: Any) -> None:
-        hints = {n: h for n, h in cls.__annotations__.items() if get_origin(h) is not ClassVar}
+        hints = {n: h for n, h in cls.__annotations__.items() if get_origin(h) is not _CLASS_VAR}
         cls.conversions = cls.conversions | {n: _conversion_of(h) for n, h in hints.items()}
-        added = {
-            name: next(
-                (item for item in getattr(hint, "__metadata__", ()) if isinstance(item, Field)),
-                _TABLE.get(f"{cls.table}.{name}".lstrip("."), Field("", "")),
-            )
-            for name, hint in hints.items()
-        }
+        added = {name: _field_of(hint, cls.table, name) for name, hint in hints.items()}
         cls._fields = cls._fields | added
         texts = [f"    {n}: {field.description}" for n, field in added.items() if any(field)]
         if texts:

@@ -43,7 +43,7 @@ class MotionTable(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     times: list[float]
     """s, increasing."""
     positions: list[Vector3]
-    """m."""
+    """Positions [m]."""
     attitudes: list[Quaternion] | msgspec.UnsetType = msgspec.UNSET
     """(w, x, y, z)."""
     yaws: list[float] | msgspec.UnsetType = msgspec.UNSET

@@ -12,7 +12,7 @@
 
 #include "propwash/fleet/fleet_types.hpp"
 #include "propwash/fleet/impl/layout.hpp"
-#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/vehicle/validate.hpp"
 

@@ -77,10 +77,11 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
   const auto table = fields(fleet.vehicle());
   for (const std::size_t k : requested) {
-    if (is_outer && table[k].name == "body.gravity") {
+    if (is_outer && table[k].name == "body.gravity" && !plan.options.control_vehicle) {
       PROPWASH_THROW(ParameterError(
           "body.gravity: expected no derivatives for commands of an outer loop, because the loops "
-          "use the gravity of the fleet's vehicle; command rotor speeds, or rates and thrust"));
+          "use the gravity of the fleet's vehicle; command rotor speeds, or rates and thrust, or "
+          "create the fleet with a control vehicle"));
     }
   }
   setting_.rotors = fleet.rotors();

@@ -11,7 +11,7 @@
 #include "propwash/fleet/impl/batch.hpp"
 #include "propwash/fleet/impl/kernel.hpp"
 #include "propwash/fleet/impl/layout.hpp"
-#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/fleet/impl/outer_commands.hpp"
 #include "propwash/math/impl/rows.hpp"
 

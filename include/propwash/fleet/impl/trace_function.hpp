@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/math/trace_program.hpp"
 
 namespace propwash::detail {

@@ -32,7 +32,7 @@ class MultiRace(MultiTask, Race):
     others fly on.
 
     Progress is the length of the course, from start to centre to centre, up to the next gate, minus
-    the distance from it. That of a vehicle whose run has ended does not change any more.
+    the distance from it. It stays constant after the run of a vehicle has ended.
 
     Infos of ended runs: those of Race, and place, 1 + the number of vehicles that had finished
     earlier, or were ahead of a vehicle that did not finish.

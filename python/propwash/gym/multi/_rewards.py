@@ -22,10 +22,6 @@ class FormationReward(HoverReward, frozen=True, kw_only=True):
         float, Field("", "cost of a collision, or of a distance out of bound, for the scene")
     ] = 10.0
 
-    def numbers(self) -> tuple[float, ...]:
-        """The fields of HoverReward in their order."""
-        return super().numbers()[:5]
-
 
 class MultiRaceReward(RaceReward, frozen=True, kw_only=True):
     """Weights of the reward of a step of `MultiRace`.
@@ -35,7 +31,3 @@ class MultiRaceReward(RaceReward, frozen=True, kw_only=True):
     """
 
     lead: Annotated[float, Field("1/m", "weight of the increase of the lead")] = 0.5
-
-    def numbers(self) -> tuple[float, ...]:
-        """The fields of RaceReward in their order."""
-        return super().numbers()[:4]

@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 class SceneState(State):
     """State of the vehicles after a step. The V vehicles of a scene have consecutive rows.
 
-    Vehicles that are not `active` are absent: they have no neighbours and are none of others.
+    Vehicles that are not `active` have no neighbours and are not neighbours of others.
     """
 
     _memory = (*State._memory, "_before")

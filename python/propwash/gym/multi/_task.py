@@ -194,7 +194,7 @@ class Formation(MultiTask, Judged):
             state.body_rates,
             state.action,
             state.previous_action,
-            weights.numbers(),
+            weights,
             self.bound + 2.0 * self._circle(),
         )
         self._collided = state.collided

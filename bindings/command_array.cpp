@@ -1,4 +1,4 @@
-#include "numbers.hpp"
+#include "command_array.hpp"
 
 #include <cstring>
 
@@ -35,7 +35,7 @@ py::array floating_point(py::handle value) {
 
 }  // namespace
 
-Numbers::Numbers(py::handle value, const CommandPart& part) {
+CommandArray::CommandArray(py::handle value, const CommandPart& part) {
   const int tail = part.tail();
   if (tail == 0 && PyFloat_CheckExact(value.ptr())) {  // much faster than by way of an array
     const double number = PyFloat_AS_DOUBLE(value.ptr());
@@ -50,11 +50,11 @@ Numbers::Numbers(py::handle value, const CommandPart& part) {
   const py::ssize_t last = tail > 0 ? array.shape(axes - 1) : 1;
   const bool fits = part.columns == CommandPart::one_per_rotor ? last != 0 : last == part.columns;
   if (!fits) refuse_part(part, value);
-  take(array);
+  copy_from(array);
   require_finite(value, part);
 }
 
-void Numbers::take(const py::array& array) {
+void CommandArray::copy_from(const py::array& array) {
   is_float_ = array.itemsize() == sizeof(float);
   ndim_ = static_cast<int>(array.ndim());
   for (int axis = 0; axis < ndim_; ++axis) {
@@ -65,7 +65,7 @@ void Numbers::take(const py::array& array) {
   if (size_ > 0) std::memcpy(data(), array.data(), bytes());
 }
 
-void Numbers::require_finite(py::handle value, const CommandPart& part) const {
+void CommandArray::require_finite(py::handle value, const CommandPart& part) const {
   const auto bad = visit([this](const auto* numbers) { return first_not_finite(numbers, size_); });
   if (bad < 0) return;
   if (ndim_ == 0) refuse_part(part, value);
@@ -74,7 +74,7 @@ void Numbers::require_finite(py::handle value, const CommandPart& part) const {
                         " is " + std::to_string((*this)[bad]));
 }
 
-py::array Numbers::view(py::handle owner) const {
+py::array CommandArray::view(py::handle owner) const {
   const auto type = is_float_ ? py::dtype::of<float>() : py::dtype::of<double>();
   const std::vector<py::ssize_t> shape(shape_, shape_ + ndim_);
   py::array array =
@@ -83,7 +83,7 @@ py::array Numbers::view(py::handle owner) const {
   return array;
 }
 
-std::string Numbers::shape_text() const {
+std::string CommandArray::shape_text() const {
   std::string text = "(";
   for (int axis = 0; axis < ndim_; ++axis) {
     text += (axis > 0 ? ", " : "") + std::to_string(shape_[axis]);
@@ -91,7 +91,7 @@ std::string Numbers::shape_text() const {
   return text + (ndim_ == 1 ? ",)" : ")");
 }
 
-std::string Numbers::place_text(py::ssize_t i) const {
+std::string CommandArray::place_text(py::ssize_t i) const {
   std::string text = "]";
   for (int axis = ndim_ - 1; axis >= 0; --axis) {
     text = (axis > 0 ? ", " : "[") + std::to_string(i % shape_[axis]) + text;

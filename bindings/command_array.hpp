@@ -25,12 +25,12 @@ struct CommandPart {
 /// A copy of the caller's finite numbers: float32 if they were float32, otherwise float64, so that
 /// a fleet of the same type needs no conversion. The axes are rows and vehicles (both optional),
 /// then those of one vehicle.
-class Numbers {
+class CommandArray {
  public:
   static constexpr int max_axes = 3;
 
   /// Raises ValueError.
-  Numbers(py::handle value, const CommandPart& part);
+  CommandArray(py::handle value, const CommandPart& part);
 
   bool is_float() const { return is_float_; }
   int ndim() const { return ndim_; }
@@ -60,7 +60,7 @@ class Numbers {
   std::size_t bytes() const {
     return static_cast<std::size_t>(size_) * (is_float_ ? sizeof(float) : sizeof(double));
   }
-  void take(const py::array& array);
+  void copy_from(const py::array& array);
   void require_finite(py::handle value, const CommandPart& part) const;
 
   bool is_float_ = false;

@@ -13,7 +13,7 @@
 namespace propwash::bindings {
 
 /// Values of each vehicle, by index of a field. Copies share the numbers.
-class OwnNumbers {
+class VehicleOverrides {
  public:
   /// Writes the numbers of field k of `size` vehicles.
   void read(std::size_t k, const VehicleParameters& vehicle, std::size_t size, double* to) const {
