@@ -3,9 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "hover.hpp"
+#include "evaluation.hpp"
 #include "land.hpp"
-#include "learn_arrays.hpp"
 #include "modules.hpp"
 #include "race.hpp"
 #include "scene_class.hpp"
@@ -14,31 +13,6 @@
 namespace propwash::bindings {
 
 namespace {
-
-learn::ActionRows<float> actions_of(const Floats& now, const Floats& before, std::size_t n) {
-  const std::size_t width = now.shape(1);
-  return {static_cast<int>(width), now.rows(n, width), before.rows(n, width)};
-}
-
-struct Evaluation {
-  py::array_t<float> reward, distance;
-  py::array_t<bool> over;
-  explicit Evaluation(std::size_t n)
-      : reward(new_array<float>(n)), distance(new_array<float>(n)), over(new_array<bool>(n)) {}
-  py::tuple tuple() const { return py::make_tuple(reward, over, distance); }
-};
-
-py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floats& body_rates,
-                      const Floats& action, const Floats& previous, const std::array<float, 5>& w,
-                      float bound) {
-  const std::size_t n = position.shape(0);
-  Evaluation result(n);
-  learn::judge_hover<float>(
-      {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
-      actions_of(action, previous, n), {w[0], w[1], w[2], w[3], w[4]}, bound,
-      result.reward.mutable_data(), result.over.mutable_data(), result.distance.mutable_data());
-  return result.tuple();
-}
 
 py::tuple judge_landing(const Floats& position, const Floats& velocity, const Floats& attitude,
                         const Floats& body_rates, const std::array<float, 5>& bounds,
@@ -194,10 +168,6 @@ void bind_races(py::module_& m) {
 }  // namespace
 
 void bind_learn_tasks(py::module_& m) {
-  m.def("judge_hover", &judge_hover, "position"_a, "attitude"_a, "body_rates"_a, "action"_a,
-        "previous"_a, "weights"_a, "bound"_a,
-        "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
-        "weights: the fields of HoverReward in their order.");
   m.def("judge_landing", &judge_landing, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
         "bounds"_a, "weights"_a, "distance"_a.noconvert(),
         "Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
