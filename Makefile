@@ -4,6 +4,7 @@
 #   PYTHON           the Python for .venv (python3)
 #   JOBS             parallel compile jobs (the number of cores, fewer with little memory)
 #   KERNELS          native: compile the kernels for this processor only; all: for every instruction set
+#   PARTS            of the extension: core, for which `make demo` waits, or all
 #   SYSTEM_PACKAGES  no: do not install optional packages with apt
 # CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are passed on.
 
@@ -14,14 +15,17 @@ SHELL := /bin/bash
 # stages share one .venv, so they run one at a time; CMake and pip work in parallel
 .NOTPARALLEL:
 
+venv := .venv
 PYTHON ?= python3
 # the checks of everything compare the instruction sets
 KERNELS ?= $(if $(filter check-all,$(MAKECMDGOALS)),all,native)
+# a demonstration needs the first part only, unless all parts were built before
+PARTS ?= $(if $(filter demo,$(MAKECMDGOALS)),$(if $(filter-out demo,$(MAKECMDGOALS))$(wildcard \
+  $(venv)/.package-$(KERNELS)-all),all,core),all)
 SYSTEM_PACKAGES ?= yes
 JOBS ?= $(shell sh tools/jobs.sh)
 
-venv := .venv
-package := $(venv)/.package-$(KERNELS)
+package := $(venv)/.package-$(KERNELS)-$(PARTS)
 bin := $(CURDIR)/$(venv)/bin
 export PATH := $(bin):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
@@ -89,7 +93,8 @@ tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they
 wheel: $(venv)/.build-tools $(venv)/.wheel ## a wheel (manylinux on Linux) and a source distribution in dist/
 	rm -rf build/wheel
 	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel \
-	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=all .
+	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=all \
+	  --config-settings=cmake.define.PROPWASH_PARTS=all .
 	@mkdir -p dist
 	@if [ "$$(uname -s)" = Linux ]; then $(bin)/auditwheel repair --only-plat --wheel-dir dist build/wheel/*.whl; \
 	  else cp build/wheel/*.whl dist; fi
@@ -135,7 +140,8 @@ $(venv)/.tidy: | $(venv)/.test
 $(package): $(venv)/.run-tools $(sources)
 	@echo "make: building and installing propwash into $(venv) with $(JOBS) job(s)"
 	@$(bin)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
-	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=$(KERNELS) .
+	  --config-settings=build-dir=build/python --config-settings=cmake.define.PROPWASH_KERNELS=$(KERNELS) \
+	  --config-settings=cmake.define.PROPWASH_PARTS=$(PARTS) .
 	@rm -f $(venv)/.package-* # of the package that it replaces
 	@touch $@
 

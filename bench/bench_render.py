@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 import numpy as np
-from propwash import _core
+from propwash import _render
 from propwash.render import Client, RenderCamera, RenderObject
 from propwash.render._transport import SocketPair
 
@@ -36,8 +36,8 @@ def answer_poses(ports: tuple[int, int], cameras: int) -> None:
     contents = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
     names = [f"camera{number}" for number in range(cameras)]
     while True:
-        pose = _core.decode_pose(poses.recv_multipart()[1])
-        head = _core.encode_answer(
+        pose = _render.decode_pose(poses.recv_multipart()[1])
+        head = _render.encode_answer(
             pose.ntime, SIZES["width"], SIZES["height"], names, [3] * cameras, range=21.0
         )
         images.send_multipart([head, *contents], copy=False)

@@ -1,10 +1,11 @@
 """The compile time of including and building propwash, relative to `<Eigen/Dense>`.
 
-    python bench/compile.py [--wheel] [--runs 5] [--compiler g++]
+    python bench/compile.py [--wheel] [--demo] [--runs 5] [--compiler g++]
 
-User CPU time of a compiler at -O0 that writes an object file: medians of interleaved runs, each
-divided by the median of a file that only includes `<Eigen/Dense>`. The ratio depends little on the
-machine. `--wheel` adds a build of the wheel in an empty directory, without ccache.
+User CPU time of a compiler that writes an object file: medians of interleaved runs, each divided by
+the median of a file that only includes `<Eigen/Dense>`, at -O0. The ratio depends little on the
+machine. `--wheel` adds a build of the wheel in an empty directory, `--demo` a `make demo` in a new
+clone of the last commit; both without ccache, and with the peak memory of their largest unit.
 """
 
 from __future__ import annotations
@@ -19,11 +20,28 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ENTRIES = sorted(path.name for path in (ROOT / "include" / "propwash").glob("*.hpp"))
 REFERENCE = "#include <Eigen/Dense>"
 STATIC = "-DPROPWASH_STATIC"
+LAUNCHER = """#!{python}
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+with open({log!r}, "a") as log:
+    log.write(f"{{peak}}\\n")
+sys.exit(status)
+"""
+"""Runs a compiler and writes its peak memory [kB]."""
+
+
+class Cost(NamedTuple):
+    """User CPU time [s] and peak memory [GB] of the largest unit, 0 if not measured."""
+
+    seconds: float
+    peak: float = 0.0
 
 
 def first_program() -> str:
@@ -38,14 +56,16 @@ def cases() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Name -> source text and flags; the first is the reference."""
     program = first_program()
     alone = {
-        f"`propwash/{name}`": (f"#include <propwash/{name}>", ())
+        f"`propwash/{name}`": (f"#include <propwash/{name}>", ("-O0",))
         for name in ENTRIES
         if name not in ("fwd.hpp", "version.hpp")
     }
     return {
-        "`<Eigen/Dense>`": (REFERENCE, ()),
-        "README's ten lines": (program, ()),
-        "README's ten lines, `propwash::static`": (program, (STATIC,)),
+        "`<Eigen/Dense>`": (REFERENCE, ("-O0",)),
+        "README's ten lines": (program, ("-O0",)),
+        "README's ten lines, `-O2`": (program, ("-O2",)),
+        "README's ten lines, `propwash::static`": (program, ("-O0", STATIC)),
+        "README's ten lines, `propwash::static`, `-O2`": (program, ("-O2", STATIC)),
         **alone,
     }
 
@@ -73,7 +93,7 @@ def cpu_seconds(command: list[str], **options: object) -> float:
 
 def measure_units(compiler: str, runs: int, folder: Path) -> dict[str, float]:
     """Median seconds of each case."""
-    command = [compiler, "-std=c++17", "-O0", f"-I{ROOT / 'include'}", f"-I{eigen()}"]
+    command = [compiler, "-std=c++17", f"-I{ROOT / 'include'}", f"-I{eigen()}"]
     object_file = folder / "unit.o"
     units = {}
     for i, (name, (text, flags)) in enumerate(cases().items()):
@@ -87,30 +107,51 @@ def measure_units(compiler: str, runs: int, folder: Path) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 
-def measure_wheel(folder: Path) -> float:
-    """Seconds of `pip wheel .`, with the build requirements that are installed."""
+def measure_build(folder: Path, command: list[str], cwd: Path) -> Cost:
+    """Cost of a command that runs CMake, without ccache."""
+    log, launcher = folder / "peaks.txt", folder / "launcher"
+    launcher.write_text(LAUNCHER.format(python=sys.executable, log=str(log)))
+    launcher.chmod(0o755)
+    changed = {"CMAKE_CXX_COMPILER_LAUNCHER": str(launcher), "CCACHE_DISABLE": "1"}
+    seconds = cpu_seconds(command, env=os.environ | changed, cwd=cwd)
+    return Cost(seconds, max(map(int, log.read_text().split())) / 1e6)
+
+
+def measure_wheel(folder: Path) -> Cost:
+    """Cost of `pip wheel .`, with the build requirements that are installed."""
     command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"]
     setting = f"--config-settings=build-dir={folder / 'build'}"
-    environment = os.environ | {"CMAKE_CXX_COMPILER_LAUNCHER": "", "CCACHE_DISABLE": "1"}
-    return cpu_seconds([*command, setting, "-w", str(folder), str(ROOT)], env=environment)
+    return measure_build(folder, [*command, setting, "-w", str(folder), "."], ROOT)
+
+
+def measure_demo(folder: Path) -> Cost:
+    """Cost of `make demo` in a new clone, with the packages that pip installs."""
+    clone = folder / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    return measure_build(folder, ["make", "demo"], clone)
 
 
 def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--wheel", action="store_true", help="build the wheel too (minutes)")
+    parser.add_argument("--demo", action="store_true", help="run `make demo` too (minutes)")
     parser.add_argument("--runs", type=int, default=5, help="runs of each file (default: 5)")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        seconds = measure_units(options.compiler, options.runs, folder)
-        if options.wheel:
-            seconds["`pip wheel .`"] = measure_wheel(folder)
-    reference = next(iter(seconds.values()))
-    print("| what is compiled | CPU s | relative |\n| --- | --- | --- |")
-    for what, value in seconds.items():
-        print(f"| {what} | {value:.2f} | {value / reference:.2f} |")
+        units = measure_units(options.compiler, options.runs, Path(name))
+        costs = {what: Cost(seconds) for what, seconds in units.items()}
+    builds = {"`pip wheel .`": measure_wheel, "`make demo`": measure_demo}
+    for (what, measure), wanted in zip(builds.items(), (options.wheel, options.demo), strict=True):
+        if wanted:
+            with tempfile.TemporaryDirectory() as name:
+                costs[what] = measure(Path(name))
+    reference = next(iter(costs.values())).seconds
+    print("| what is compiled | CPU s | relative | peak of a unit, GB |\n| --- | --- | --- | --- |")
+    for what, cost in costs.items():
+        peak = f"{cost.peak:.2f}" if cost.peak else ""
+        print(f"| {what} | {cost.seconds:.2f} | {cost.seconds / reference:.2f} | {peak} |")
 
 
 if __name__ == "__main__":

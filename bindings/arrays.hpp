@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "finite_checks.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/small_array.hpp"
 #include "propwash/math/vec3.hpp"
@@ -48,12 +49,6 @@ bool is_ready(py::handle value) {
 }
 /// An array of any real NumPy type; a null object for other values.
 py::array numeric_array(py::handle value);
-/// Index of the first number that is not finite, or -1.
-py::ssize_t first_not_finite(const float* numbers, py::ssize_t count);
-py::ssize_t first_not_finite(const double* numbers, py::ssize_t count);
-/// Whether the magnitude of every number is less than `bound`.
-bool all_within(const float* numbers, std::size_t count, float bound);
-bool all_within(const double* numbers, std::size_t count, double bound);
 /// An array of finite numbers in C order, copied only if necessary. Raises ValueError.
 Array finite_array(py::handle value, const std::string& name, const std::string& expected);
 /// Likewise for a given shape; `any_length` accepts any length of an axis. Raises ValueError.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "derivative_kernels.hpp"
 #include "fleet_class.hpp"
 #include "modules.hpp"
 #include "propwash/fleet/gradient.hpp"
@@ -107,7 +108,8 @@ class PyGradient {
   void make(PyFleet<T>& fleet, const FleetCommandKind& kind,
             const std::vector<std::size_t>& requested) {
     fleet.overrides_.with_each(fleet.fleet_.vehicle(), [&](const auto& parameters_of) {
-      gradient_.emplace(fleet.fleet_, kind, parameters_of, requested, fleet.kernels_.trace);
+      gradient_.emplace(fleet.fleet_, kind, parameters_of, requested,
+                        PROPWASH_KERNELS_OF(fleet.instruction_set_, trace, double));
     });
   }
   std::map<std::string, Rows> records() const {
@@ -260,8 +262,9 @@ class PyFlight {
     }
     if (gradient_ && gradient_->is_current(fleet_.fleet_)) return;
     fleet_.overrides_.with_each(fleet_.fleet_.vehicle(), [&](const auto& parameters_of) {
-      gradient_ = std::make_shared<const FleetGradient<T>>(fleet_.fleet_, kind, parameters_of,
-                                                           requested_, fleet_.kernels_.trace);
+      gradient_ = std::make_shared<const FleetGradient<T>>(
+          fleet_.fleet_, kind, parameters_of, requested_,
+          PROPWASH_KERNELS_OF(fleet_.instruction_set_, trace, double));
     });
     kind_ = kind;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "image_kernels.hpp"
 #include "modules.hpp"
 #include "propwash/paint/painted_world.hpp"
 #include "propwash/world/collide.hpp"
@@ -58,7 +59,7 @@ class PyPainter {
       : scene_(&scene),
         world_(scene.scene()),
         look_(paint::look_named(look)),
-        kernels_(kernel_set().image),
+        kernels_(PROPWASH_KERNELS_OF(used_set(), image, float)),
         pool_(std::move(pool)) {
     look_.seed = seed;
     if (lamp) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "kernels/dispatch.hpp"
+#include "derivative_kernels.hpp"
 #include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/fleet/open_loop.hpp"
@@ -92,7 +92,7 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
   const py::ssize_t derivatives = whole_number(unknowns, "unknowns", 0);
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   const OpenLoop open_loop(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), derivatives),
-                           kernel_set().open_loop);
+                           PROPWASH_KERNELS_OF(used_set(), open_loop, double));
   const Arrays columns = arrays_from(log);
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
   const Array commands = shaped_array(log["commands"], "commands",
@@ -131,7 +131,7 @@ py::tuple drive_open_loop(const py::object& parameters, const py::dict& slopes,
                           py::ssize_t unknowns, const py::dict& log, double period) {
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   const OpenLoop driven(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), unknowns),
-                        kernel_set().open_loop);
+                        PROPWASH_KERNELS_OF(used_set(), open_loop, double));
   const Arrays columns = arrays_from(log);
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
   const Array& duty = columns.at("duty");

@@ -6,52 +6,12 @@
 #include "propwash/model/geodetic.hpp"
 #include "propwash/model/gnss.hpp"
 #include "propwash/model/magnetometer.hpp"
-#include "propwash/model/sample_schedule.hpp"
 #include "propwash/random/sample_noise.hpp"
 #include "sensor_arrays.hpp"
 
 namespace propwash::bindings {
 
 namespace {
-
-/// New biases of n vehicles, one Gauss-Markov process for each column, from next(row, column, bias,
-/// normal). They are float64 for fleets of any type.
-template <class Next>
-py::array_t<double> next_biases(const Rows<double>& bias, std::size_t columns,
-                                const SampleNoise& noise, const Next& next) {
-  auto result = new_array<double>(rows_of(bias), columns);
-  const double* from = bias.data();
-  double* to = result.mutable_data();
-  double normals[6];
-  for (std::size_t i = 0; i < rows_of(bias); ++i) {
-    noise.draw(i, 0, columns, normals);
-    for (std::size_t k = 0; k < columns; ++k) *to++ = next(i, k, *from++, normals[k]);
-  }
-  return result;
-}
-
-py::array_t<double> initial_values(const Rows<double>& bias,
-                                   const py::array_t<bool, py::array::c_style>& mask,
-                                   const std::vector<double>& deviations,
-                                   const SampleNoise& noise) {
-  return next_biases(bias, deviations.size(), noise,
-                     [&](std::size_t i, std::size_t k, double value, double normal) {
-                       return mask.data()[i] ? gauss_markov_start(deviations[k], normal) : value;
-                     });
-}
-
-py::array_t<double> next_values(const Rows<double>& bias, const std::vector<double>& deviations,
-                                const std::vector<double>& times, double dt,
-                                const SampleNoise& noise) {
-  std::vector<GaussMarkovStep<double>> steps;
-  for (std::size_t k = 0; k < deviations.size(); ++k) {
-    steps.push_back(make_gauss_markov_step({deviations[k], times[k]}, dt));
-  }
-  return next_biases(bias, steps.size(), noise,
-                     [&](std::size_t, std::size_t k, double value, double normal) {
-                       return gauss_markov_next(steps[k], value, normal);
-                     });
-}
 
 template <class T>
 py::tuple measure_gnss(const GnssParameters<double>& gnss, const Rows<T>& position,
@@ -153,22 +113,6 @@ void bind_sensor_models(py::module_& m) {
 }  // namespace
 
 void bind_sensors(py::module_& m) {
-  py::class_<SampleNoise>(m, "SampleNoise",
-                          "Normally distributed random numbers of one sample of a sensor.")
-      .def(
-          py::init([](std::uint64_t key, std::uint64_t sample, std::uint32_t first_id,
-                      std::uint32_t stream) { return SampleNoise{key, sample, first_id, stream}; }),
-          "key"_a, "sample"_a, "first_id"_a, "stream"_a);
-  m.def("sensor_key", &sensor_key, "seed"_a, "sensor_seed"_a);
-  m.def(
-      "sample_step",
-      [](std::uint64_t k, double rate, double dt, std::uint64_t start) {
-        return SampleSchedule{rate, dt, start}.step_of(k);
-      },
-      "sample"_a, "rate"_a, "dt"_a, "start"_a);
-  m.def("latency_in_steps", &latency_in_steps, "latency"_a, "dt"_a);
-  m.def("bias_start", &initial_values, "bias"_a, "mask"_a, "deviations"_a, "noise"_a);
-  m.def("bias_next", &next_values, "bias"_a, "deviations"_a, "times"_a, "dt"_a, "noise"_a);
   m.def(
       "isa_pressure",
       [](double altitude) { return isa_pressure_ratio(altitude) * StandardAtmosphere::pressure; },

@@ -66,9 +66,9 @@ class PyFleet {
 
   PyFleet(const py::object& parameters, py::ssize_t size, const FleetOptions& options,
           const MaybePool& pool)
-      : kernels_(kernel_set()),
+      : instruction_set_(used_set()),
         fleet_(vehicle_parameters(parameters), static_cast<std::size_t>(size), options,
-               std::get<FleetKernelSource<T>>(kernels_.fleet)),
+               fleet_kernels_of<T>(instruction_set_)),
         pool_(pool) {
     warn(fleet_.warning());
   }
@@ -86,7 +86,7 @@ class PyFleet {
   }
   void unlock() const { mutex_.unlock(); }
 
-  const char* isa() const { return kernels_.isa; }
+  const char* isa() const { return name_of(instruction_set_); }
   py::ssize_t size() const { return static_cast<py::ssize_t>(fleet_.size()); }
   int threads() const { return pool_ && *pool_ ? (*pool_)->threads() : 1; }
   /// The result of a member function of the fleet without arguments.
@@ -382,7 +382,7 @@ class PyFleet {
     return constant_span_of(py::reinterpret_borrow<py::array_t<bool, py::array::c_style>>(mask));
   }
 
-  const KernelSet& kernels_;
+  InstructionSet instruction_set_;
   Fleet<T> fleet_;
   MaybePool pool_;
   VehicleOverrides overrides_;

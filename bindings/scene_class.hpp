@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "dispatch.hpp"
 #include "propwash/fleet/executor.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/world/raycast.hpp"
 #include "propwash/world/scene.hpp"
 #include "propwash/world/scene_index.hpp"
+#include "world_kernels.hpp"
 
 namespace propwash::bindings {
 
@@ -56,7 +56,8 @@ class PyScene {
   /// triangles.
   PyScene(Scene scene, std::size_t max_triangles)
       : still_(std::make_shared<const Still>(std::move(scene), max_triangles)),
-        kernels_(kernel_set()) {}
+        kernels_(PROPWASH_KERNELS_OF(used_set(), world, float),
+                 PROPWASH_KERNELS_OF(used_set(), world, double)) {}
 
   /// The same scene with moving items at the poses of their bodies, in the order of the items, and
   /// with vehicles, whose ids follow those of the items.
@@ -105,7 +106,7 @@ class PyScene {
   void raycast(std::size_t n, const T* origins, const T* directions, T max_range, T* distance,
                std::int32_t* id, T* normal, ExecutorRef executor = {},
                std::size_t vehicle = no_vehicle) const {
-    const auto& kernels = std::get<WorldKernels<T>>(kernels_.world);
+    const auto& kernels = std::get<WorldKernels<T>>(kernels_);
     const auto scene = view<T>(vehicle);
     in_parts(n, executor, [&](std::size_t first, std::size_t count) {
       kernels.raycast(scene, count, origins + 3 * first, directions + 3 * first, max_range,
@@ -117,7 +118,7 @@ class PyScene {
   template <class T>
   void visible(std::size_t n, const T* from, const T* to, std::uint8_t* flags,
                ExecutorRef executor = {}, std::size_t vehicle = no_vehicle) const {
-    const auto& kernels = std::get<WorldKernels<T>>(kernels_.world);
+    const auto& kernels = std::get<WorldKernels<T>>(kernels_);
     const auto scene = view<T>(vehicle);
     in_parts(n, executor, [&](std::size_t first, std::size_t count) {
       kernels.visible(scene, count, from + 3 * first, to + 3 * first, flags + first);
@@ -145,7 +146,7 @@ class PyScene {
   std::shared_ptr<const Still> still_;
   std::shared_ptr<const MovingIndex> moving_;
   std::shared_ptr<const SceneItem> vehicle_;
-  const KernelSet& kernels_;
+  std::tuple<WorldKernels<float>, WorldKernels<double>> kernels_;
 };
 
 }  // namespace propwash::bindings

@@ -13,12 +13,21 @@
 
 namespace propwash::bindings {
 
+/// The pool behind propwash.ThreadPool. All extension modules call the functions of the module that
+/// made it, which know whether a thread is inside the work of a pool.
+class BoundThreadPool : public ThreadPool {
+ public:
+  using ThreadPool::ThreadPool;
+  virtual ~BoundThreadPool() = default;
+  virtual ExecutorRef executor() { return ExecutorRef(*this); }
+};
+
 /// A propwash.ThreadPool or None.
-using MaybePool = std::optional<std::shared_ptr<ThreadPool>>;
+using MaybePool = std::optional<std::shared_ptr<BoundThreadPool>>;
 
 /// Valid for the lifetime of the pool. Without a pool, work runs on the calling thread.
 inline ExecutorRef executor_of(const MaybePool& pool) {
-  return pool && *pool ? ExecutorRef(**pool) : ExecutorRef();
+  return pool && *pool ? (*pool)->executor() : ExecutorRef();
 }
 
 /// Calls f(i) for i = 0 … count - 1, each of `steps` steps. Releases the GIL in long loops and

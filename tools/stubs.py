@@ -1,4 +1,4 @@
-"""Writes the type stubs of propwash._core, or with --check compares them with the committed ones.
+"""Writes the type stubs of the extension, or with --check compares them with the committed ones.
 
 pybind11-stubgen generates the stubs from the installed extension and ruff formats them, so that the
 same extension always gives the same text.
@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "python" / "propwash"
+MODULES = ("_core", "_derivatives", "_float64", "_learn", "_render", "_world")
 
 HEADER = """
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,11 +46,12 @@ SHORTER = (
 def generate(folder: Path) -> Path:
     """Generate the stubs below `folder`; returns the folder that mirrors the package."""
     python = [sys.executable, "-m"]
-    subprocess.run(
-        [*python, "pybind11_stubgen", "propwash._core", "--output-dir", str(folder),
-         "--numpy-array-use-type-var", "--exit-code"],
-        check=True, cwd=folder, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    for module in MODULES:
+        subprocess.run(
+            [*python, "pybind11_stubgen", f"propwash.{module}", "--output-dir", str(folder),
+             "--numpy-array-use-type-var", "--exit-code"],
+            check=True, cwd=folder, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
     for path in folder.rglob("*.pyi"):
         text = path.read_text()
         for pattern, replacement in SHORTER:
@@ -65,11 +67,11 @@ def generate(folder: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, list[str]]:
-    """The lines of the stubs of _core below `folder`, by relative path."""
+    """The lines of the stubs below `folder`, by relative path."""
     return {
         str(path.relative_to(folder)): path.read_text().splitlines(keepends=True)
         for path in sorted(folder.rglob("*.pyi"))
-        if path.relative_to(folder).parts[0].startswith("_core")
+        if path.relative_to(folder).parts[0].partition(".")[0] in MODULES
     }
 
 

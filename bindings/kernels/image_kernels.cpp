@@ -1,7 +1,7 @@
-// Compiled once for each instruction set, for float only. The rule of kernels.cpp applies: define
-// nothing that another translation unit could share.
+// Compiled once for each instruction set, for float only. The rule of fleet_kernels.cpp applies:
+// define nothing that another translation unit could share.
 
-#include "kernels.hpp"
+#include "image_kernels.hpp"
 
 namespace propwash::bindings::image {
 

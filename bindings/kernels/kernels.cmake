@@ -1,41 +1,35 @@
-# The kernels of fleets and scenes (kernels.cpp), of images and of open-loop windows, compiled
-# once for each instruction set and number type. Only these sources use more than the baseline
-# instruction set of the platform; dispatch.cpp selects a set at run time. They do not fuse products
-# and sums, so that the results of all sets are bitwise equal. Only peak.cpp, a benchmark, does.
+# The kernels of fleets, scenes, images and derivatives, compiled once for each instruction set and
+# number type. Only these sources use more than the baseline instruction set of the platform;
+# instruction_set.hpp selects a set at run time. They do not fuse products and sums, so that the
+# results of all sets are bitwise equal. Only peak.cpp, a benchmark, does.
 
-# propwash_kernels(<isa> <constraint of a register in inline assembly> <flags>...)
-function(propwash_kernels isa register)
-  foreach(number float double)
-    set(unit "${isa}_${number}")
-    set(target "propwash_kernels_${unit}")
-    set(sources kernels/kernels.cpp kernels/peak.cpp)
-    if(number STREQUAL "float") # images are rendered in float
-      list(APPEND sources kernels/image_kernels.cpp)
-    else() # derivatives are computed in double
-      list(APPEND sources kernels/open_loop_kernels.cpp kernels/trace_kernels.cpp)
-    endif()
-    add_library(${target} OBJECT ${sources})
-    target_link_libraries(${target} PRIVATE propwash::propwash propwash_warnings)
-    set_target_properties(
-      ${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-                           VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD ON)
-    target_compile_definitions(
-      ${target} PRIVATE PROPWASH_KERNELS_UNIT=${unit} PROPWASH_KERNELS_NUMBER=${number}
-                        PROPWASH_KERNELS_REGISTER="${register}")
-    list(TRANSFORM ARGN PREPEND "${_propwash_clang}" OUTPUT_VARIABLE machine)
-    target_compile_options(${target} PRIVATE ${_propwash_numbers} ${machine})
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # partial redundancy elimination keeps more values alive than there are registers
-      target_compile_options(${target} PRIVATE -fno-tree-pre)
-    endif()
-    target_sources(_core PRIVATE $<TARGET_OBJECTS:${target}>)
+# propwash_kernels(<variable> <kind> <number>...): adds object libraries of the sources of this kind, and
+# their names to the variable.
+function(propwash_kernels variable kind)
+  set(objects ${${variable}})
+  foreach(isa IN LISTS _propwash_sets)
+    foreach(number IN LISTS ARGN)
+      set(target propwash_${kind}_kernels_${isa}_${number})
+      propwash_objects(${target} OPTIONS ${_propwash_numbers} ${_propwash_flags_${isa}}
+                       SOURCES ${_propwash_sources_${kind}})
+      target_compile_definitions(
+        ${target} PRIVATE PROPWASH_KERNELS_UNIT=${isa}_${number} PROPWASH_KERNELS_NUMBER=${number}
+                          PROPWASH_KERNELS_REGISTER="${_propwash_register_${isa}}")
+      # units of different flags share no definitions
+      set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+      list(APPEND objects ${target})
+    endforeach()
   endforeach()
+  set(${variable} ${objects} PARENT_SCOPE)
 endfunction()
 
+set(_propwash_sources_peak kernels/peak.cpp)
+set(_propwash_sources_fleet kernels/fleet_kernels.cpp)
+set(_propwash_sources_world kernels/world_kernels.cpp)
+set(_propwash_sources_image kernels/image_kernels.cpp)
+set(_propwash_sources_derivative kernels/open_loop_kernels.cpp kernels/trace_kernels.cpp)
 set_source_files_properties(
-  kernels/peak.cpp PROPERTIES COMPILE_OPTIONS "${_propwash_clang}-ffp-contract=fast"
-                              SKIP_UNITY_BUILD_INCLUSION ON)
-set_source_files_properties(kernels/trace_kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  kernels/peak.cpp PROPERTIES COMPILE_OPTIONS "${_propwash_clang}-ffp-contract=fast")
 
 # PROPWASH_KERNELS=native, for a build that stays on this machine, compiles one set instead of three.
 set(PROPWASH_KERNELS all CACHE STRING "Instruction sets of the kernels: all, or native (this processor's)")
@@ -59,22 +53,35 @@ elseif(NOT PROPWASH_KERNELS STREQUAL "all")
 endif()
 message(STATUS "propwash: kernels for ${_propwash_sets}")
 
+# the flags, and the constraint of a register in inline assembly
+set(_propwash_register_v3 x)
+set(_propwash_flags_v3 -march=x86-64-v3)
 # without -mtune, v4 code is up to 7 % slower on processors that support v4; v3 code is not
-set(_propwash_flags_v3 x -march=x86-64-v3)
-set(_propwash_flags_v4 v -march=x86-64-v4 -mtune=icelake-server)
+set(_propwash_register_v4 v)
+set(_propwash_flags_v4 -march=x86-64-v4 -mtune=icelake-server)
+set(_propwash_flags_baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
-  set(_propwash_flags_baseline w) # NEON
+  set(_propwash_register_baseline w) # NEON
 else()
-  set(_propwash_flags_baseline x)
+  set(_propwash_register_baseline x)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # These options save a quarter of the compile time without loss of speed in registers of two or
     # four lanes. With v4 they would slow float64 vehicles of general form by a tenth.
-    list(APPEND _propwash_flags_baseline -fno-gcse -fno-gcse-after-reload -fno-ipa-cp-clone
-         --param=sccvn-max-alias-queries-per-access=100)
+    set(_propwash_flags_baseline -fno-gcse -fno-gcse-after-reload -fno-ipa-cp-clone
+        --param=sccvn-max-alias-queries-per-access=100)
   endif()
 endif()
 foreach(isa IN LISTS _propwash_sets)
-  propwash_kernels(${isa} ${_propwash_flags_${isa}})
-  string(TOUPPER ${isa} _propwash_name)
-  target_compile_definitions(propwash_glue PRIVATE PROPWASH_KERNELS_${_propwash_name})
+  list(TRANSFORM _propwash_flags_${isa} PREPEND "${_propwash_clang}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # partial redundancy elimination keeps more values alive than there are registers
+    list(APPEND _propwash_flags_${isa} -fno-tree-pre)
+  endif()
 endforeach()
+
+list(TRANSFORM _propwash_sets REPLACE "(.+)" "X(\\1, __VA_ARGS__)" OUTPUT_VARIABLE _propwash_each_set)
+list(JOIN _propwash_each_set " " _propwash_each_set)
+file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/kernel_sets.hpp"
+     CONTENT "#pragma once
+#define PROPWASH_KERNEL_SETS(X, ...) @_propwash_each_set@
+" @ONLY)

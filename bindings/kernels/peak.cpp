@@ -1,7 +1,8 @@
-// Compiled like kernels.cpp, but with fused multiply-add, which determines the peak rate of a
+// Compiled like fleet_kernels.cpp, but with fused multiply-add, which determines the peak rate of a
 // processor.
 
-#include "kernels.hpp"
+#include "peak.hpp"
+
 #include "propwash/math/pack.hpp"
 
 namespace propwash::bindings::peak {
@@ -41,6 +42,8 @@ double multiply_add(std::size_t rounds) {
 
 }  // namespace
 
-MultiplyAdd PROPWASH_KERNELS_UNIT() { return &multiply_add<NativePack<Number>>; }
+Registers PROPWASH_KERNELS_UNIT() {
+  return {NativePack<Number>::lanes, &multiply_add<NativePack<Number>>};
+}
 
 }  // namespace propwash::bindings::peak

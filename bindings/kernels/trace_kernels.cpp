@@ -1,7 +1,7 @@
-// Compiled once for each instruction set, for double only. The rule of kernels.cpp applies: define
-// nothing that another translation unit could share.
+// Compiled once for each instruction set, for double only. The rule of fleet_kernels.cpp applies:
+// define nothing that another translation unit could share.
 
-#include "kernels.hpp"
+#include "derivative_kernels.hpp"
 #include "propwash/math/trace_runner.hpp"
 
 namespace propwash::bindings::trace {

@@ -5,11 +5,10 @@
 #include <cstring>
 #include <optional>
 
-#include "actions.hpp"
 #include "commands.hpp"
-#include "learn_arrays.hpp"
+#include "evaluation.hpp"
+#include "instances.hpp"
 #include "modules.hpp"
-#include "observation.hpp"
 
 namespace propwash::bindings {
 
@@ -103,11 +102,7 @@ py::array_t<float> in_body(const Floats& attitude, const Floats& vectors) {
 py::array_t<float> rotations(const Floats& attitude) {
   const std::size_t n = attitude.shape(0);
   py::array_t<float> matrices({static_cast<py::ssize_t>(n), py::ssize_t{3}, py::ssize_t{3}});
-  const float* q = attitude.rows(n, 4);
-  float* to = matrices.mutable_data();
-  for (std::size_t i = 0; i < n; ++i, q += 4) {
-    for (const float x : to_matrix(Quat<float>{q[0], q[1], q[2], q[3]}).elements) *to++ = x;
-  }
+  learn::rotation_matrices(attitude.rows(n, 4), n, matrices.mutable_data());
   return matrices;
 }
 
@@ -121,31 +116,15 @@ py::tuple conclude(const std::vector<Floats>& seen, const Floats& reward, const 
   }
   auto rewards = new_array<float>(n);
   auto terminated = new_array<bool>(n), truncated = new_array<bool>(n), done = new_array<bool>(n);
-  const float* const from = reward.rows(n);
-  const bool* const has_ended = ended.rows(n);
-  const bool* const is_diverged = diverged ? diverged->rows(n) : nullptr;
-  const bool* const begins = pending ? pending->rows(n) : nullptr;
-  const std::int32_t* const at = steps.rows(n);
-  float* const to = rewards.mutable_data();
-  bool* const stops = terminated.mutable_data();
-  bool* const cut = truncated.mutable_data();
-  bool* const last = done.mutable_data();
-  for (std::size_t i = 0; i < n; ++i) {
-    to[i] = from[i];
-    stops[i] = has_ended[i];
-    cut[i] = !has_ended[i] & (limit > 0) & (at[i] >= limit);
-    last[i] = stops[i] | cut[i];
-  }
-  for (std::size_t i = 0; i < n && (is_diverged != nullptr || begins != nullptr); ++i) {
-    const bool begun = begins != nullptr && begins[i];
-    const bool lost = !begun && is_diverged != nullptr && is_diverged[i];
-    if (!begun && !lost) continue;
-    to[i] = 0.0F;
-    stops[i] = last[i] = lost;
-    cut[i] = false;
-  }
-  const bool any = std::find(last, last + n, true) != last + n;
-  bool fine = first_not_finite(to, static_cast<py::ssize_t>(n)) < 0;
+  const auto rows_if = [n](const std::optional<Truths>& flags) {
+    return flags ? flags->rows(n) : nullptr;
+  };
+  learn::conclude<float>(
+      n, {reward.rows(n), ended.rows(n), rows_if(diverged), rows_if(pending), steps.rows(n), limit},
+      {rewards.mutable_data(), terminated.mutable_data(), truncated.mutable_data(),
+       done.mutable_data()});
+  const bool any = std::find(done.data(), done.data() + n, true) != done.data() + n;
+  bool fine = first_not_finite(rewards.data(), static_cast<py::ssize_t>(n)) < 0;
   for (const auto& array : seen) {
     fine = fine && first_not_finite(array.data(), array.array().size()) < 0;
   }
@@ -170,11 +149,34 @@ void bind_observation(py::module_& m) {
       "only began a new episode, or None.");
 }
 
+using Hover = learn::HoverReward<float>;
+constexpr Weight<Hover> hover_weights[] = {{"position", &Hover::position},
+                                           {"position_scale", &Hover::position_scale},
+                                           {"upright", &Hover::upright},
+                                           {"body_rates", &Hover::body_rates},
+                                           {"action_change", &Hover::action_change}};
+
+py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floats& body_rates,
+                      const Floats& action, const Floats& previous, const py::object& weights,
+                      float bound) {
+  const std::size_t n = position.shape(0);
+  Evaluation result(n);
+  learn::judge_hover<float>(
+      {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
+      actions_of(action, previous, n), weights_of(weights, hover_weights), bound,
+      result.reward.mutable_data(), result.over.mutable_data(), result.distance.mutable_data());
+  return result.tuple();
+}
+
 }  // namespace
 
 void bind_learn(py::module_& m) {
   bind_actions(m);
   bind_observation(m);
+  m.def("judge_hover", &judge_hover, "position"_a, "attitude"_a, "body_rates"_a, "action"_a,
+        "previous"_a, "weights"_a, "bound"_a,
+        "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
+        "weights: a HoverReward.");
 }
 
 }  // namespace propwash::bindings

@@ -3,9 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "hover.hpp"
+#include "evaluation.hpp"
 #include "land.hpp"
-#include "learn_arrays.hpp"
 #include "modules.hpp"
 #include "race.hpp"
 #include "scene_class.hpp"
@@ -15,26 +14,9 @@ namespace propwash::bindings {
 
 namespace {
 
-learn::ActionRows<float> actions_of(const Floats& now, const Floats& before, std::size_t n) {
-  const std::size_t width = now.shape(1);
-  return {static_cast<int>(width), now.rows(n, width), before.rows(n, width)};
-}
-
-/// A weight of a reward by its name in Python.
-template <class Reward>
-struct Weight {
-  const char* name;
-  float Reward::* member;
-};
-using Hover = learn::HoverReward<float>;
 using Track = learn::TrackReward<float>;
 using Land = learn::LandReward<float>;
 using Race = learn::RaceReward<float>;
-constexpr Weight<Hover> hover_weights[] = {{"position", &Hover::position},
-                                           {"position_scale", &Hover::position_scale},
-                                           {"upright", &Hover::upright},
-                                           {"body_rates", &Hover::body_rates},
-                                           {"action_change", &Hover::action_change}};
 constexpr Weight<Track> track_weights[] = {{"position", &Track::position},
                                            {"position_scale", &Track::position_scale},
                                            {"velocity", &Track::velocity},
@@ -48,35 +30,6 @@ constexpr Weight<Race> race_weights[] = {{"progress", &Race::progress},
                                          {"gate", &Race::gate},
                                          {"failure", &Race::failure},
                                          {"body_rates", &Race::body_rates}};
-
-/// The weights that an object has as attributes.
-template <class Reward, std::size_t N>
-Reward weights_of(const py::object& from, const Weight<Reward> (&weights)[N]) {
-  Reward reward;
-  for (const auto& weight : weights)
-    reward.*weight.member = from.attr(weight.name).template cast<float>();
-  return reward;
-}
-
-struct Evaluation {
-  py::array_t<float> reward, distance;
-  py::array_t<bool> over;
-  explicit Evaluation(std::size_t n)
-      : reward(new_array<float>(n)), distance(new_array<float>(n)), over(new_array<bool>(n)) {}
-  py::tuple tuple() const { return py::make_tuple(reward, over, distance); }
-};
-
-py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floats& body_rates,
-                      const Floats& action, const Floats& previous, const py::object& weights,
-                      float bound) {
-  const std::size_t n = position.shape(0);
-  Evaluation result(n);
-  learn::judge_hover<float>(
-      {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
-      actions_of(action, previous, n), weights_of(weights, hover_weights), bound,
-      result.reward.mutable_data(), result.over.mutable_data(), result.distance.mutable_data());
-  return result.tuple();
-}
 
 py::tuple judge_landing(const Floats& position, const Floats& velocity, const Floats& attitude,
                         const Floats& body_rates, const std::array<float, 5>& bounds,
@@ -258,10 +211,6 @@ void bind_races(py::module_& m) {
 }  // namespace
 
 void bind_learn_tasks(py::module_& m) {
-  m.def("judge_hover", &judge_hover, "position"_a, "attitude"_a, "body_rates"_a, "action"_a,
-        "previous"_a, "weights"_a, "bound"_a,
-        "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
-        "weights: a HoverReward.");
   m.def("judge_landing", &judge_landing, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
         "bounds"_a, "weights"_a, "distance"_a.noconvert(),
         "Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"

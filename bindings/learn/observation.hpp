@@ -102,4 +102,13 @@ void rotate_to_body(const T* attitude, std::size_t size, std::size_t count, T* v
   }
 }
 
+/// Rotation matrices (size, 3, 3), body to world, row by row.
+template <class T>
+void rotation_matrices(const T* attitude, std::size_t size, T* to) {
+  for (std::size_t i = 0; i < size; ++i, attitude += 4) {
+    const Quat<T> q{attitude[0], attitude[1], attitude[2], attitude[3]};
+    for (const T x : to_matrix(q).elements) *to++ = x;
+  }
+}
+
 }  // namespace propwash::learn

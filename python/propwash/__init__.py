@@ -7,7 +7,36 @@
 Subpackages are imported at first use of one of their names.
 """
 
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
 import lazy_loader
+
+
+class _Part(ModuleType):
+    """A part of the extension that is imported at first use of one of its names."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            module = import_module(self.__name__)
+        except ModuleNotFoundError as error:
+            part = self.__name__.partition("._")[2]
+            raise ImportError(
+                f'the part "{part}" of propwash was not built (PROPWASH_PARTS): install propwash '
+                "with all parts, in its source tree with `make test` or `pip install .`"
+            ) from error
+        self.__dict__.update(vars(module))
+        return getattr(module, name)
+
+
+_derivatives = _Part(f"{__name__}._derivatives")
+_float64 = _Part(f"{__name__}._float64")
+_learn = _Part(f"{__name__}._learn")
+_render = _Part(f"{__name__}._render")
+_world = _Part(f"{__name__}._world")
 
 __getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
 # these need an extra, without which `from propwash import *` and `help(propwash)` must work

@@ -10,7 +10,7 @@ import propwash as pw
 import pytest
 from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
 from msgspec import structs
-from propwash import _core, identify
+from propwash import _derivatives, identify
 from propwash.identify._bias import fit_bias
 from propwash.identify._open_loop import Flyer, Windows, commands, fly
 from propwash.identify._parameters import FLOW, balance_signs, catalogue
@@ -164,7 +164,7 @@ def test_unidentifiable_balances_are_not_fitted() -> None:
 def test_negative_numbers_are_refused(name: str, value: int) -> None:
     options: dict[str, Any] = {"samples": 3, "attitude_every": 0, name: value}
     with pytest.raises(ValueError, match=name):
-        _core.fly_open_loop(
+        _derivatives.fly_open_loop(
             pw.vehicles.load("crazyflie"),
             {},
             0,

@@ -13,8 +13,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "propwash"
 
 # A unit imports only units before it, as in docs/architecture.md.
+PARTS = ("_core", "_float64", "_derivatives", "_world", "_learn", "_render")  # of the extension
 ORDER = (
-    "_core",
+    *PARTS,
     "_checks",
     "_rotation",
     "_files",
@@ -60,7 +61,7 @@ def sources(root: Path) -> dict[str, tuple[str, bool]]:
 
 def imports(modules: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str]]:
     """(importer, imported) of every import statement, at any level of a module."""
-    known = {*modules, "propwash._core"}
+    known = {*modules, *(f"propwash.{part}" for part in PARTS)}
     for name, (text, is_package) in modules.items():
         package = name.split(".") if is_package else name.split(".")[:-1]
         for node in ast.walk(ast.parse(text)):

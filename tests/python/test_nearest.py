@@ -117,7 +117,9 @@ def test_items_that_move_have_the_distance_of_their_time() -> None:
 
 def test_leading_axes_and_points_without_an_item() -> None:
     scene = Scene([Sphere(name="ball", radius=1.0)])
-    found = scene.nearest([[[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]], [[3.0, 0.0, 0.0], [np.inf, 0, 0]]])
+    found = scene.nearest(
+        [[[0.0, 0.0, 0.0], [np.nan, 0.0, 0.0]], [[3.0, 0.0, 0.0], [np.inf, 0, 0]]]
+    )
     np.testing.assert_array_equal(found.distance, [[-1.0, np.inf], [2.0, np.inf]])
     np.testing.assert_array_equal(found.id, [[0, -1], [0, -1]])
     assert found.normal.shape == (2, 2, 3)

@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 import pytest
 from helpers import Array, axis_angle, rotation_matrices
-from propwash import _core
+from propwash import _core, _render
 from propwash.render import images
 from propwash.render.cameras import Kind, RenderCamera, RenderObject, stereo
 from propwash.render.offscreen import Offscreen
@@ -205,7 +205,7 @@ def test_threads_and_joint_rendering_do_not_change_images() -> None:
 def test_looks_differ_and_rooms_have_the_indoor_look() -> None:
     images_of = {
         look: offscreen_renderer(look=look).render("rgb", (0.0, 0.0, 2.0)).images["rgb"].astype(int)
-        for look in _core.looks
+        for look in _render.looks
     }
     for look, image in images_of.items():
         others = [np.abs(image - other).mean() for name, other in images_of.items() if name != look]

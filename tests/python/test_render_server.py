@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from fake_renderer import free_pair
 from helpers import restore_signals
-from propwash import _core
+from propwash import _render
 from propwash.render import images
 from propwash.render._reference import Shot
 from propwash.render.cameras import CHANNELS, KINDS, RenderCamera, RenderObject
@@ -50,7 +50,7 @@ def frames_of(renderer: Server, message: bytes) -> list[Any]:
 def test_sent_images_equal_those_in_process() -> None:
     cameras = [camera(f"a {kind}", kind) for kind in KINDS]
     frames = frames_of(server(), payload(cameras, ntime=77))
-    answer = _core.decode_answer([bytes(frame) for frame in frames])
+    answer = _render.decode_answer([bytes(frame) for frame in frames])
     offscreen = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
     expected = offscreen.render([RenderCamera(f"a {kind}", kind) for kind in KINDS], POSITION)  # type: ignore[arg-type]
     assert answer.ntime == 77
@@ -98,13 +98,13 @@ def test_a_v2_pose_is_answered() -> None:
             each.pop(key, None)
         each.update(channels=3, isDepth=False, outputIndex=0)
     frames = frames_of(server(), json.dumps(message).encode())
-    assert _core.decode_answer([bytes(frame) for frame in frames]).images["front"].shape[-1] == 3
+    assert _render.decode_answer([bytes(frame) for frame in frames]).images["front"].shape[-1] == 3
 
 
 def test_landmarks_count_from_the_lower_left() -> None:
     gate = {"id": "Gate3", "prefab": "gate", "position": (5.0, 1.0, 3.2), "size": (100.0,) * 3}
     frames = frames_of(server(), payload([camera("front")], objects=[gate]))
-    answer = _core.decode_answer([bytes(frame) for frame in frames])
+    answer = _render.decode_answer([bytes(frame) for frame in frames])
     assert sorted(answer.landmark_ids) == [f"Gate3_{number}" for number in range(1, 5)]
     landmarks = np.asarray(answer.landmark_position)
     assert np.all((landmarks[:, :2] > 0.0) & (landmarks[:, :2] < 1.0))
@@ -133,7 +133,7 @@ def test_bodies_have_the_category_of_their_prefab(prefab: str, category: str) ->
     body = {"id": "it", "prefab": prefab, "position": (3.0, 0.0, 1.0), "size": (1.0, 1.0, 1.0)}
     message = payload([camera("s", "semantic")], objects=[body])
     frames = frames_of(server(), message)
-    image = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
+    image = _render.decode_answer([bytes(frame) for frame in frames]).images["s"]
     assert images.category_number(category) in images.id_numbers(image)
 
 
@@ -153,7 +153,7 @@ def test_cameras_and_sizes_may_change_from_pose_to_pose() -> None:
     ):
         cameras = [camera(name) for name in names]
         message = payload(cameras, ntime=number, width=width, height=height)
-        answer = _core.decode_answer([bytes(frame) for frame in frames_of(renderer, message)])
+        answer = _render.decode_answer([bytes(frame) for frame in frames_of(renderer, message)])
         assert {name: image.shape for name, image in answer.images.items()} == {
             name: (height, width, 3) for name in names
         }
@@ -213,7 +213,7 @@ def test_published_scenes_have_substitutes() -> None:
             ],
         )
         frames = frames_of(renderer, rotated)
-        image = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
+        image = _render.decode_answer([bytes(frame) for frame in frames]).images["s"]
         has_gates[name] = gates in images.id_numbers(image)
     assert has_gates == {
         "Abandoned_Factory_Morning": True,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fake_renderer import free_pair
-from propwash import _core
+from propwash import _render
 from propwash.render.server import Server
 from propwash.world import Box, Plane, Scene
 
@@ -45,7 +45,7 @@ def payload(cameras: list[dict[str, Any]], ntime: int = 1, **rest: Any) -> bytes
     settings = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV, "ntime": ntime}
     scene = rest.pop("scene", "")
     objects = rest.pop("objects", [])
-    return bytes(_core.PoseMessage(scene, cameras, objects, **(settings | rest)).encode())
+    return bytes(_render.PoseMessage(scene, cameras, objects, **(settings | rest)).encode())
 
 
 class WireClient:
@@ -77,7 +77,7 @@ class WireClient:
     def receive(self, wait: float = 0.2) -> Any:
         """The next message, decoded."""
         frames = self.receive_frames(wait)
-        return None if frames is None else _core.decode_answer(frames)
+        return None if frames is None else _render.decode_answer(frames)
 
     def request_frames(self, message: bytes) -> list[bytes]:
         """Sends a pose repeatedly until its answer arrives; returns the frames of the answer."""
@@ -94,7 +94,7 @@ class WireClient:
 
     def request(self, message: bytes) -> Any:
         """The decoded answer to a pose."""
-        return _core.decode_answer(self.request_frames(message))
+        return _render.decode_answer(self.request_frames(message))
 
 
 @contextmanager

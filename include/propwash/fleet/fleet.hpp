@@ -219,6 +219,8 @@ class Fleet {
 
 #if defined(PROPWASH_STATIC)  // the instances of propwash::static, in src/fleet.cpp
 namespace propwash {
+extern template struct detail::FleetPlan<float>;
+extern template struct detail::FleetPlan<double>;
 extern template class Fleet<float>;
 extern template class Fleet<double>;
 extern template FleetKernels<float> native_fleet_kernels<float, Dynamic>(int, bool);

@@ -101,7 +101,7 @@ class Multicopter {
   /// step, as in the published node. Rotor speeds are limited to the range of the motors.
   template <class U>
   void step(const RateThrust<U>& command, double dt) {
-    if (constants_.allocation.rank < 4) validate_allocation(control_vehicle());
+    if (constants_.allocation.rank < 4) refuse_rate_thrust();
     prepare_step(dt);
     memory_.outer_loop = -1;
     advance(rate_controlled(command));
@@ -128,9 +128,7 @@ class Multicopter {
             const MotionEstimate<T>* estimate = nullptr);
   /// Gains and limits of the outer loops. Until they are set: outer_loops_for(control_vehicle(), dt
   /// of the last step).
-  OuterLoopParameters outer_loops() const {
-    return outer_is_set_ ? outer_parameters_ : outer_loops_for(control_vehicle(), memory_.dt);
-  }
+  OuterLoopParameters outer_loops() const;
   /// @throws ParameterError for gains out of range, or a vehicle that outer loops cannot control.
   void set_outer_loops(const OuterLoopParameters& parameters);
 
@@ -288,10 +286,8 @@ class Multicopter {
   auto with_model(const F& f) const {
     return parallel_ ? f(parallel_model_) : f(constants_.model);
   }
-  State rate(const State& state, const MulticopterInput<T, N>& input) const {
-    return with_model(
-        [&](const auto& model) { return multicopter_derivative(model, state, input); });
-  }
+  State rate(const State& state, const MulticopterInput<T, N>& input) const;
+  void refuse_rate_thrust() const;
   void advance(const SmallArray<T, N>& command);
   void prepare_outer();
   void update_outer(const OuterLoopCommand<T>& command, const MotionEstimate<T>* estimate);

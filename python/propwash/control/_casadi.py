@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _core, _derivatives
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.fields import each
 from propwash.vehicle.parameters import VehicleParameters
@@ -106,7 +106,7 @@ def casadi_model(
     ]
     symbols = _checks.names("parameters", parameters, known)
     with located(vehicle):
-        nodes, derivative, values = _core.trace_dynamics(loaded, symbols)
+        nodes, derivative, values = _derivatives.trace_dynamics(loaded, symbols)
     rotors = len(loaded.rotors)
     numbers = [number for _, field in values for number in field]
     sizes = {"x": 13 + rotors, "u": rotors, "wind": 3, "force": 3, "torque": 3, "p": len(numbers)}

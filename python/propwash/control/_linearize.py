@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _checks, _core
+from propwash import _checks, _derivatives
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet, FleetState
 from propwash.vehicle import files as vehicles
@@ -154,7 +154,7 @@ def linearize(
         single = False
         _check_rows(len(points["position"]), vehicle.size)
     with located(parameters if isinstance(vehicle, Multicopter | Fleet) else vehicle):
-        a, b, c, d, drift = _core.linearize(
+        a, b, c, d, drift = _derivatives.linearize(
             parameters,
             individual,
             points,

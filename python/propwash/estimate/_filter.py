@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import ParameterError
 from propwash.sensors import Camera
 from propwash.vehicle import ImuParameters, MotionEstimate, MulticopterState
@@ -16,7 +16,7 @@ from propwash.world import Gate
 Array = NDArray[np.float64]
 
 
-class ErrorStateFilter(_core.ErrorStateFilter):
+class ErrorStateFilter(_world.ErrorStateFilter):
     """Estimates motion, biases of the IMU and poses of gates, with their covariance.
 
     imu: noise, bias walks, mounting and scale factors of the sensor. Biases are zero at the start,

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from propwash import _checks, _core
+from propwash import _checks, _core, _float64
 from propwash._checks import ParameterError
 from propwash.fleet._gradient import FleetGradients
 from propwash.fleet._parameters import FleetParameters
@@ -108,8 +108,8 @@ class Fleet(FleetGradients):
         self._parameter_map = FleetParameters(self._core, self._size, table)
         self._sensors = {}
 
-    def _make_core(self) -> _core.FleetFloat32 | _core.FleetFloat64:
-        kind = _core.FleetFloat32 if self._dtype == np.float32 else _core.FleetFloat64
+    def _make_core(self) -> _core.FleetFloat32 | _float64.FleetFloat64:
+        kind = _core.FleetFloat32 if self._dtype == np.float32 else _float64.FleetFloat64
         return kind(self._parameters, self._size, self._options, self._pool)
 
     def step(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _derivatives
 from propwash.fleet._fields import FleetFields
 from propwash.fleet._parameters import FleetParameters
 from propwash.fleet._sensors import FleetSensors
@@ -93,7 +93,11 @@ class RecordedFlight:
         self._parameters = Requested(fleet, parameters)
         self._size, self._rotors = len(fleet), fleet.rotors
         self._attitude = fleet.attitude.astype(np.float64)
-        kind: Any = _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
+        kind: Any = (
+            _derivatives.GradientFloat32
+            if fleet.dtype == np.float32
+            else _derivatives.GradientFloat64
+        )
         self._core = kind(fleet._core, self._command, steps, substeps, self._parameters.numbers)
         self._columns: dict[str, int] = self._core.parts()
         self.states = FleetTrajectory(**self._core.states())
@@ -203,7 +207,9 @@ class ClosedLoop:
         fleet._check_sensors()
         self._rotors = fleet.rotors
         self._parameters = Requested(fleet, parameters)
-        kind: Any = _core.FlightFloat32 if fleet.dtype == np.float32 else _core.FlightFloat64
+        kind: Any = (
+            _derivatives.FlightFloat32 if fleet.dtype == np.float32 else _derivatives.FlightFloat64
+        )
         self._core = kind(fleet._core, substeps, self._parameters.numbers)
 
     def step(self, command: Command) -> tuple[Any, list[NDArray[Any]], int]:

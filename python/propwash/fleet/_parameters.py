@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _core, _float64
 from propwash._checks import ParameterError, checked_parameters, nearest
 from propwash.fleet._types import Flags
 
@@ -29,7 +29,7 @@ class FleetParameters(Mapping[str, Array]):
     """
 
     def __init__(
-        self, core: _core.FleetFloat32 | _core.FleetFloat64, size: int, table: Any
+        self, core: _core.FleetFloat32 | _float64.FleetFloat64, size: int, table: Any
     ) -> None:
         self._core = core
         self._size = size

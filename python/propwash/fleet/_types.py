@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _core, _float64
 from propwash._checks import checked_parameters
 
 Numbers = NDArray[Any]
@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 FleetIntegrator = Literal["euler", "rk4"]
 """Integrators that a fleet has."""
 
-Core: TypeAlias = _core.FleetFloat32 | _core.FleetFloat64
+Core: TypeAlias = "_core.FleetFloat32 | _float64.FleetFloat64"
 """A bound fleet."""
 
 RECORDED = (

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, _world
 from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import MARKINGS, Task
@@ -79,12 +79,12 @@ class DepthObservation(Observation):
         """Images (k, height, width) of environments with the numbers from `first` on."""
         core = state.fleet._core
         key = NoiseKey(_core.sensor_key(core.seed, _SEED), core.first_id + first)
-        depth: Array = _core.measure_depth(
+        depth: Array = _world.measure_depth(
             scene.core,
             self._camera.core,
             self._range,
             0.0,
-            _core.StereoModel() if self._stereo is None else self._stereo.core,
+            _world.StereoModel() if self._stereo is None else self._stereo.core,
             position,
             attitude,
             key.white(core.steps),

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
-from propwash import _core, _rotation
+from propwash import _render, _rotation
 from propwash.gym._engine import Engine
 from propwash.gym._options import MAX_FRAMES, Settings
 from propwash.gym._task import GRID, MARKINGS
@@ -47,7 +47,7 @@ class _World(NamedTuple):
     """From the task."""
     floor: float
     """Height of the highest level plane [m]."""
-    painter: _core.Painter
+    painter: _render.Painter
     shown: Scene
     """Referenced by the painter."""
     solid: Scene
@@ -192,7 +192,7 @@ class FrameRenderer:
         if not has_plane:
             floor = GRID.replace(position=(0.0, 0.0, lowest - _FLOOR * 2**depth))
             shown = Scene([floor, *scenery.items])
-        painter = _core.Painter(shown.core, "noon", 0, None, None)
+        painter = _render.Painter(shown.core, "noon", 0, None, None)
         for body in self._bodies:
             painter.add_body(body.core)
         solid = Scene(item for item in shown.items if item.category not in MARKINGS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _learn
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import LandReward, weights_of
@@ -105,7 +105,7 @@ class Land(Judged):
 
     def update(self, state: State) -> None:
         """Computes rewards and terminations."""
-        self._reward, self._terminated, self._landed, self._speed = _core.judge_landing(
+        self._reward, self._terminated, self._landed, self._speed = _learn.judge_landing(
             state.position,
             state.velocity,
             state.attitude,

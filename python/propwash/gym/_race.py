@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks as checks
-from propwash import _core, _rotation, race
+from propwash import _learn, _rotation, race
 from propwash._rotation import rotation
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
@@ -200,10 +200,10 @@ class Race(Judged):
         self._gates = self._made_gates()
         self._seen: tuple[Numbers, Numbers, Numbers] | None = None
 
-    def _made_gates(self) -> _core.RaceCourses:
+    def _made_gates(self) -> _learn.RaceCourses:
         # the last gate is repeated, so that there always are a next gate and one after it
         rows = [*range(self.count), self.count - 1, self.count - 1]
-        return _core.RaceCourses(
+        return _learn.RaceCourses(
             [each.scene._core for each in self.courses],
             np.stack([each.centre[rows] for each in self.courses]),
             np.stack([each.rotation[rows] for each in self.courses]),

@@ -97,7 +97,8 @@ def capture(
     constants = {
         name: vars(task)[name]
         for name in task.constants
-        if name in vars(task) and not type(vars(task)[name]).__module__.startswith("propwash._core")
+        if name in vars(task)
+        and not type(vars(task)[name]).__module__.startswith("propwash._learn")
     }
     return Snapshot(
         kind,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Numbers = NDArray[np.float32]
 
-
-EMPTY = Scene(name="nothing")
-"""A scene without items."""
 GRID = Plane(name="ground", category="grid", colour=(0.42, 0.45, 0.47))
 """Ground in squares of one metre."""
 RETURN = "return"
@@ -138,7 +136,7 @@ class Task:
         A floor is added if the scene has no plane. Return the same object while the scene is
         unchanged.
         """
-        return self.scene or EMPTY
+        return self.scene or _empty_scene()
 
     def target(self, state: State) -> Any:
         """Returns the target position (n, 3) or (3,) [m]; None for the origin."""
@@ -220,6 +218,11 @@ def lost(result: Evaluation) -> dict[str, float]:
 def final_distance(result: Evaluation) -> dict[str, float]:
     """Distance from the target at the end of the episodes."""
     return {"distance at the end, median [m]": float(np.median(result.infos["distance"]))}
+
+
+@cache
+def _empty_scene() -> Scene:
+    return Scene(name="nothing")
 
 
 _STATE = 18

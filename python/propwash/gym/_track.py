@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _core
+from propwash import _learn
 from propwash._checks import positive
 from propwash.fleet import Fleet
 from propwash.gym._randomize import Draws
@@ -112,7 +112,7 @@ class Track(Judged):
         self.speed = positive("speed", speed)
         self.spread, self.bound = positive("spread", spread), positive("bound", bound)
         table, self.length = _even(_around(path))
-        self._path = _core.TrackPath(table, self.length, self.speed)
+        self._path = _learn.TrackPath(table, self.length, self.speed)
         self._points = table[:, :3].astype(np.float64)
         self._scenery: Scene | None = None
 
@@ -167,7 +167,7 @@ class Track(Judged):
         """Moves the target, and computes rewards and terminations."""
         self._is_stale = True
         self._refresh(state)
-        self._reward, self._terminated, self._distance = _core.judge_track(
+        self._reward, self._terminated, self._distance = _learn.judge_track(
             state.position,
             state.velocity,
             state.body_rates,

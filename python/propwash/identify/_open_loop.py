@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, _derivatives
 from propwash.fleet.threads import pool_of
 from propwash.logs import Flight
 from propwash.vehicle.parameters import VehicleParameters
@@ -97,7 +97,7 @@ def commands(flight: Flight, period: float, flyer: Flyer) -> tuple[Array, Array]
         log["voltage"] = flyer.voltage[:-1]
         if flyer.voltage_slopes is not None:
             log["voltage_slopes"] = flyer.voltage_slopes[:, :-1]
-    speeds: tuple[Array, Array] = _core.drive_open_loop(
+    speeds: tuple[Array, Array] = _derivatives.drive_open_loop(
         flyer.vehicle, dict(flyer.slopes), flyer.unknowns, log, period
     )
     return speeds
@@ -127,7 +127,7 @@ def fly(
         "commands": speeds,
         "command_slopes": slopes,
     }
-    predicted = _core.fly_open_loop(
+    predicted = _derivatives.fly_open_loop(
         flyer.vehicle,
         dict(flyer.slopes),
         flyer.unknowns,

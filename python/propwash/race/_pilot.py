@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.estimate import ErrorStateFilter
 from propwash.race import _plan
 from propwash.race._interface import Briefing, Estimate, Range, Readings, Sighting
 from propwash.race._plan import Motion
@@ -17,6 +17,9 @@ from propwash.race._view import View
 from propwash.trajectories import Limits, Reference
 from propwash.vehicle.commands import Command
 from propwash.vehicle.multicopter import MotionEstimate
+
+if TYPE_CHECKING:
+    from propwash.estimate import ErrorStateFilter
 
 Array = NDArray[np.float64]
 
@@ -80,6 +83,8 @@ class SensorPilot:
         start = MotionEstimate(briefing.position, np.zeros(3), attitude)
         kept = round(briefing.sensors.latency / briefing.dt) + _HISTORY
         vehicle = briefing.vehicle
+        from propwash.estimate import ErrorStateFilter  # only now, as gym imports this module
+
         self._filter = ErrorStateFilter(
             vehicle.imu, start, gates=gates, gravity=vehicle.body.gravity, history=kept
         )

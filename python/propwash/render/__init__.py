@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from propwash._core import ProtocolError
+from propwash import _render
 from propwash.render._transport import PortInUseError, RendererError, RenderTimeoutError
 from propwash.render.cameras import KINDS, RenderCamera, RenderObject, stereo
 from propwash.render.client import Client
@@ -36,6 +36,8 @@ from propwash.render.moving import moving_objects
 from propwash.render.offscreen import Offscreen
 from propwash.render.server import Server
 from propwash.render.statistics import Latency, Statistics
+
+ProtocolError = _render.ProtocolError
 
 __all__ = [
     "CATEGORIES",

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from propwash import _core
+from propwash import _render
 from propwash.render._pose import Pose
 from propwash.render._side import RendererAnswer, Side
 from propwash.render.cameras import RenderObject
@@ -165,7 +165,7 @@ class RenderEngine:
                     self._serve()
                 if self._faults:
                     fault = self._faults.popleft()
-                    if self._raises or not isinstance(fault, _core.ProtocolError):
+                    if self._raises or not isinstance(fault, _render.ProtocolError):
                         raise fault
                 if (found := take()) is not None:
                     return found
@@ -256,7 +256,7 @@ class RenderEngine:
             for _ in range(_AT_ONCE):
                 try:
                     some, part = side.receive()
-                except _core.ProtocolError as error:
+                except _render.ProtocolError as error:
                     # the traceback would keep the message in memory, which may be large
                     self.last_fault = error.with_traceback(None)
                     self._faults.append(self.last_fault)

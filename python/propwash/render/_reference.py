@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, _render
 from propwash._checks import choice, whole_number
 from propwash._rotation import rotation
 from propwash.render import bodies as prefabs
@@ -41,7 +41,7 @@ BLUR_ROWS = 8
 MAX_SAMPLES = 8
 """The maximum number of rays along the edge of a pixel."""
 
-LOOKS: tuple[str, ...] = tuple(_core.looks)
+LOOKS: tuple[str, ...] = tuple(_render.looks)
 """Times of the day, and "indoor" with a lamp."""
 
 Floats = NDArray[np.float64]
@@ -140,7 +140,7 @@ class SceneRenderer:
         if look == "auto":
             self.look = "morning" if lamp is None else "indoor"
         used = lamp if self.look == "indoor" else None
-        self._painter = _core.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
+        self._painter = _render.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
         self._marker_names, self._marker_positions = _static_markers(scene)
         self._movers = {item.name: Scene([item]) for item in map(_centred, scene.moving)}
         put_textures(self._painter, scene)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propwash import _core
+from propwash import _render
 from propwash.render._pose import Pose
 from propwash.render._transport import SocketPair
 from propwash.render.cameras import CHANNELS, KINDS, RenderCamera, RenderObject
@@ -53,7 +53,7 @@ class Side:
         resend_after: float,
     ) -> None:
         self.link = link
-        self.session = _core.RenderSession(in_flight=in_flight, resend_after=resend_after)
+        self.session = _render.RenderSession(in_flight=in_flight, resend_after=resend_after)
         self.cameras = list(cameras)
         self.misfits = 0
         self._setting = setting
@@ -70,7 +70,7 @@ class Side:
 
     def show(self, objects: Sequence[RenderObject]) -> None:
         """Sets the objects of the next poses."""
-        self._message = _core.PoseMessage(
+        self._message = _render.PoseMessage(
             self._setting.scene,
             [
                 {
@@ -139,7 +139,7 @@ class Side:
         for message in messages:
             self.link.send((b"Pose", message))
 
-    def _part(self, answer: _core.RenderAnswer) -> RendererAnswer:
+    def _part(self, answer: _render.RenderAnswer) -> RendererAnswer:
         images = {name: self._fitting(name, image) for name, image in answer.images.items()}
         pixels, positions = answer.landmark_pixel, answer.landmark_position
         return RendererAnswer(
@@ -159,11 +159,11 @@ class Side:
         if channels == CHANNELS[kind]:
             return image
         if channels == 3 and CHANNELS[kind] == 1:
-            narrow: Image = _core.luma(image)
+            narrow: Image = _render.luma(image)
             narrow.flags.writeable = False
             return narrow
         self.misfits += 1
-        raise _core.ProtocolError(
+        raise _render.ProtocolError(
             f"answer: camera {camera!r} of kind {kind!r}: expected {CHANNELS[kind]} bytes a pixel, "
             f"got {channels}. Published renderers up to v2 only render RGB: use kind='rgb' or a "
             f"renderer for {kind} (python -m propwash render)"

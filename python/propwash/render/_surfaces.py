@@ -8,20 +8,20 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _render
 from propwash.world import Scene, texture_image, texture_names
 
 MAX_EDGE = 4096
 """px, the largest edge of a texture in memory; larger images are reduced."""
 
 
-def put_textures(painter: _core.Painter, scene: Scene) -> None:
+def put_textures(painter: _render.Painter, scene: Scene) -> None:
     """Puts the textures of the items on their surfaces.
 
     A pattern starts at a point that depends on the item's name, so that equal items differ; a file
     is centred. Raises ParameterError for a file that is not an image.
     """
-    names, known = texture_names(), dict[str, tuple[_core.Texture, float]]()
+    names, known = texture_names(), dict[str, tuple[_render.Texture, float]]()
     for index, item in enumerate(scene.items):
         if not item.texture:
             continue
@@ -36,10 +36,10 @@ def put_textures(painter: _core.Painter, scene: Scene) -> None:
         )
 
 
-def _texture(texture: str) -> tuple[_core.Texture, float]:
+def _texture(texture: str) -> tuple[_render.Texture, float]:
     """The texture, and its height in widths."""
     image = texture_image(texture)
-    return _core.Texture(power_of_two(image)), image.shape[0] / image.shape[1]
+    return _render.Texture(power_of_two(image)), image.shape[0] / image.shape[1]
 
 
 _pattern = lru_cache(_texture)

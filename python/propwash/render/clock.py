@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
-from propwash import _core
+from propwash import _render
 from propwash.render import _pose
 from propwash.render.frame import Frame
 
@@ -167,7 +167,7 @@ class LockStep(Clock):
         try:
             frame = client.request_vehicle(self.time_ns, position, attitude, objects, render=render)
         except ValueError as error:
-            if not isinstance(error, _core.ProtocolError):  # nothing was sent
+            if not isinstance(error, _render.ProtocolError):  # nothing was sent
                 self._requested.pop()
             raise
         self.arrived(frame.time_ns)

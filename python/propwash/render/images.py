@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _core
+from propwash import _render
 
 __all__ = [
     "CATEGORIES",
@@ -124,7 +124,7 @@ def category_number(name: str) -> int:
     It is the index in `CATEGORIES`, from 1; for other names a number >= 64 that depends only on the
     name.
     """
-    return int(_core.category_id(name))
+    return int(_render.category_id(name))
 
 
 def unit_normals(image: ArrayLike) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from propwash import _core
+from propwash import _render
 from propwash.render._pose import Pose
 from propwash.render._reference import Body, ImageView, Request, SceneRenderer, Shot
 from propwash.render._transport import (
@@ -145,7 +145,7 @@ class Server:
             self.counts["repeated"] += 1
             return self._last[1]
         try:
-            pose = _core.decode_pose(payload)
+            pose = _render.decode_pose(payload)
         except ValueError as error:  # ProtocolError is one
             return self._complain("malformed", f"pose not read: {error}")
         try:
@@ -252,7 +252,7 @@ class Server:
             if view.name in shot.images
         ]
         landmarks = _wire_landmarks(shot, pose.width, pose.height)
-        header = _core.encode_answer(
+        header = _render.encode_answer(
             pose.ntime,
             pose.width,
             pose.height,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core, _rotation
+from propwash import _checks, _rotation, _world
 from propwash._checks import checked_parameters
 
 Array = NDArray[np.float64]
@@ -87,17 +87,17 @@ class Camera:
             self._check_distortion()
 
     @cached_property
-    def core(self) -> _core.CameraModel:
+    def core(self) -> _world.CameraModel:
         """The camera model of the extension module."""
         position, attitude = np.atleast_2d(self.position), np.atleast_2d(self.attitude)
-        return _core.CameraModel(
+        return _world.CameraModel(
             self.width, self.height, self.focal_length, position, attitude, self.distortion
         )
 
     @property
     def focal_length(self) -> float:
         """Pixels, the same in both directions: (height / 2) / tan(vertical field of view / 2)."""
-        return _core.focal_length(self.height, np.radians(self.vertical_fov_deg))
+        return _world.focal_length(self.height, np.radians(self.vertical_fov_deg))
 
     @property
     def matrix(self) -> Array:
@@ -186,7 +186,7 @@ class Camera:
         size = (self.width, self.height)
         u, v = (0.5 * size[k] * (1.0 + lines[k]).ravel() for k in (0, 1))
         origin, level = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
-        core = _core.CameraModel(*size, self.focal_length, origin, level, self.distortion)
+        core = _world.CameraModel(*size, self.focal_length, origin, level, self.distortion)
         with np.errstate(all="ignore"):
             points = core.unproject(np.stack([u, v, np.ones(u.shape)], axis=-1))
             seen = core.project(origin, level, points)

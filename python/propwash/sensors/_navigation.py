@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import checked_parameters
 from propwash.sampling.sensor import ModelledSensor, Motion, Sampling
 
@@ -88,7 +88,7 @@ class Gnss(ModelledSensor[GnssReading]):
         self._make()
 
     def _make(self) -> None:
-        self._model = _core.GnssModel(*self._position_noise, *self._velocity_noise, self._position)
+        self._model = _world.GnssModel(*self._position_noise, *self._velocity_noise, self._position)
 
     def measure(
         self,
@@ -115,10 +115,10 @@ class Gnss(ModelledSensor[GnssReading]):
         """The inverse of geodetic(): points (…, 3) m of the world."""
         points = _checks.shaped("geodetic", geodetic, ("…", 3))
         rows = points.reshape(-1, 3) * np.array([np.pi / 180, np.pi / 180, 1.0])
-        return _core.to_local(self._origin, self._x_heading, rows).reshape(points.shape)
+        return _world.to_local(self._origin, self._x_heading, rows).reshape(points.shape)
 
     def _geodetic(self, rows: Numbers) -> Array:
-        points = _core.to_geodetic(
+        points = _world.to_geodetic(
             self._origin, self._x_heading, np.ascontiguousarray(rows, dtype=np.float64)
         )
         degrees: Array = points * np.array([180 / np.pi, 180 / np.pi, 1.0])
@@ -129,7 +129,7 @@ class Gnss(ModelledSensor[GnssReading]):
         return [(across, self._bias_time), (across, self._bias_time), (up, self._bias_time)]
 
     def _read(self, motion: Motion, sampling: Sampling) -> GnssReading:
-        at, moving = _core.measure_gnss(
+        at, moving = _world.measure_gnss(
             self._model,
             motion.position,
             motion.velocity,
@@ -191,7 +191,7 @@ class Barometer(ModelledSensor[BarometerReading]):
         self._make()
 
     def _make(self) -> None:
-        self._model = _core.BarometerModel(
+        self._model = _world.BarometerModel(
             self._noise_density, self._sea_level_pressure, self._altitude, self._position
         )
 
@@ -210,7 +210,7 @@ class Barometer(ModelledSensor[BarometerReading]):
 
     def _read(self, motion: Motion, sampling: Sampling) -> BarometerReading:
         return BarometerReading(
-            *_core.measure_barometer(
+            *_world.measure_barometer(
                 self._model,
                 motion.position,
                 motion.attitude,
@@ -273,7 +273,7 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
         self._make()
 
     def _make(self) -> None:
-        self._model = _core.MagnetometerModel(
+        self._model = _world.MagnetometerModel(
             self._field, self._soft_iron, self._hard_iron, self._noise_density, self._attitude
         )
 
@@ -292,7 +292,7 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
 
     def _read(self, motion: Motion, sampling: Sampling) -> MagnetometerReading:
         return MagnetometerReading(
-            _core.measure_magnetometer(
+            _world.measure_magnetometer(
                 self._model, motion.attitude, sampling.bias, sampling.rate, sampling.noise
             )
         )
@@ -300,12 +300,12 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
 
 def isa_pressure(altitude: float) -> float:
     """Pressure [Pa] of the standard atmosphere (ISO 2533) at -2000 m to 11000 m."""
-    return _core.isa_pressure(_checks.number("altitude", altitude, "a number [m]"))
+    return _world.isa_pressure(_checks.number("altitude", altitude, "a number [m]"))
 
 
 def isa_altitude(pressure: float) -> float:
     """Altitude [m] at a pressure [Pa]; the inverse of isa_pressure()."""
-    return _core.isa_altitude(_checks.number("pressure", pressure, "a number [Pa]"))
+    return _world.isa_altitude(_checks.number("pressure", pressure, "a number [Pa]"))
 
 
 def _pair(name: str, value: object, unit: str) -> tuple[float, float]:

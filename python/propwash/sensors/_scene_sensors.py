@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import checked_parameters
 from propwash.sampling.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
@@ -105,7 +105,7 @@ class RangeFinder(_InScene, ModelledSensor[RangeReading]):
         self._make()
 
     def _make(self) -> None:
-        self._model = _core.RangeFinderModel(
+        self._model = _world.RangeFinderModel(
             self._directions, self._max_range, self._variance, self._position
         )
 
@@ -129,7 +129,7 @@ class RangeFinder(_InScene, ModelledSensor[RangeReading]):
         return self._measured(position, attitude, time=time)
 
     def _read(self, motion: Motion, sampling: Sampling) -> RangeReading:
-        rows = _core.measure_range(
+        rows = _world.measure_range(
             self._now(motion, sampling).core,
             self._model,
             motion.position,
@@ -247,7 +247,7 @@ class Beacons(_CameraSensor[BeaconReading]):
         self._check_size(len(motion))
         now = self._now(motion, sampling)
         return BeaconReading(
-            *_core.measure_beacons(
+            *_world.measure_beacons(
                 now.core,
                 self._camera.core,
                 (now.markers if self._markers is None else self._markers).positions,
@@ -335,12 +335,12 @@ class DepthCamera(_CameraSensor[DepthReading]):
     def _read(self, motion: Motion, sampling: Sampling) -> DepthReading:
         self._check_size(len(motion))
         return DepthReading(
-            _core.measure_depth(
+            _world.measure_depth(
                 self._now(motion, sampling).core,
                 self._camera.core,
                 self._max_depth,
                 self._deviation,
-                _core.StereoModel() if self._stereo is None else self._stereo.core,
+                _world.StereoModel() if self._stereo is None else self._stereo.core,
                 motion.position,
                 motion.attitude,
                 sampling.noise,

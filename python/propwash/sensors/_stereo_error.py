@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import checked_parameters
 
 
@@ -40,9 +40,9 @@ class StereoError:
         _checks.flag("shadow", self.shadow)
 
     @property
-    def core(self) -> _core.StereoModel:
+    def core(self) -> _world.StereoModel:
         """The errors for the extension module."""
-        return _core.StereoModel(
+        return _world.StereoModel(
             self.baseline,
             self.focal_length,
             self.disparity_deviation,

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, _world
 from propwash._checks import choice
 from propwash._rotation import rotation
 from propwash.world._items import Item, Marker, Mesh
@@ -43,10 +43,10 @@ def _is_large(item: Item) -> bool:
 
 
 class MeshRays:
-    """A scene whose large meshes are handled by Embree in float32, and the rest by `_core`."""
+    """A scene whose large meshes are handled by Embree in float32, and the rest by `_world`."""
 
     def __init__(self, items: Sequence[Item], markers: Sequence[Marker]) -> None:
-        self._rest = _core.SceneIndex(items, markers, MAX_TRIANGLES)
+        self._rest = _world.SceneIndex(items, markers, MAX_TRIANGLES)
         scene = importlib.import_module("embreex.rtcore_scene").EmbreeScene
         self._embree: Any = scene(robust=True)  # no cracks where triangles meet
         triangle_mesh = importlib.import_module("embreex.mesh_construction").TriangleMesh
@@ -75,7 +75,7 @@ class MeshRays:
         normals: bool,
         pool: _core.ThreadPool | None,
     ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[Any] | None]:
-        """Distance, id and normal of rays (n, 3), as returned by _core.SceneIndex."""
+        """Distance, id and normal of rays (n, 3), as returned by _world.SceneIndex."""
         single = rows[0].dtype == np.float32
         call = self._rest.raycast_float32 if single else self._rest.raycast_float64
         distance, ids, normal = call(*rows, max_range, normals, pool)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import ParameterError, checked_parameters, refusal
 from propwash._rotation import about_z
 
@@ -81,7 +81,7 @@ class Waypoints(RowMotion):
         _checks.unit_quaternions("attitudes", self._attitudes)  # refuses other norms
         self._repeat = _checks.flag("repeat", repeat)
         rows = np.concatenate((self._positions, self._attitudes), axis=1)
-        self._core = _core.Waypoints(self._times.tolist(), rows, self._repeat)
+        self._core = _world.Waypoints(self._times.tolist(), rows, self._repeat)
 
     @classmethod
     def recorded(cls, motion: Motion, times: ArrayLike) -> Self:

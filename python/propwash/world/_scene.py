@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import ParameterError, nearest
 from propwash.fleet.threads import ThreadPool, pool_of
 from propwash.world import _files as _scene_files
@@ -68,7 +68,7 @@ class Scene:
         self._name = str(name)
         self._start = start
         try:
-            self._core = _core.SceneIndex(self._items, self._own_markers)
+            self._core = _world.SceneIndex(self._items, self._own_markers)
         except ValueError as error:
             raise ParameterError(str(error)) from None
         self._meshes: Meshes = meshes
@@ -238,7 +238,7 @@ class Scene:
         return self._start
 
     @property
-    def core(self) -> _core.SceneIndex:
+    def core(self) -> _world.SceneIndex:
         """The scene of the extension module."""
         return self._core
 
@@ -407,7 +407,7 @@ def _vehicle(item: Item | None) -> Item | None:
     if item.motion is not None:
         raise ParameterError("vehicles: expected an item without a motion")
     try:
-        _core.SceneIndex((item,), ())  # checks it
+        _world.SceneIndex((item,), ())  # checks it
     except ValueError as error:
         raise ParameterError(f"vehicles: {error}") from None
     return item

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _checks, _core
+from propwash import _checks, _world
 from propwash._checks import ParameterError, checked_parameters, refusal
 from propwash.vehicle.fields import Vector3
 from propwash.world._items import Capsule, Item, Sphere
@@ -103,7 +103,7 @@ class Skeleton:
             last: Array = rows[after - 1][bone]
             return last
         pair = np.array((rows[after - 1][bone], rows[after][bone]))
-        row: Array = _core.Waypoints(times[after - 1 : after + 1], pair, False)(time)
+        row: Array = _world.Waypoints(times[after - 1 : after + 1], pair, False)(time)
         return row
 
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "propwash/fleet/impl/fleet_memory.hpp"
@@ -15,6 +16,33 @@
 namespace propwash {
 
 namespace detail {
+
+/// Refers to a function that returns the parameters of vehicle i, by value or by reference. One
+/// type for all functions, so that what calls them is compiled once.
+class ParametersOf {
+ public:
+  template <class F>
+  ParametersOf(const F& function) : function_(&function), call_(&call<F>) {}
+  /// Valid until the next call.
+  const VehicleParameters& operator()(std::size_t i) const { return call_(function_, i, value_); }
+
+ private:
+  template <class F>
+  static const VehicleParameters& call(const void* function, std::size_t i,
+                                       VehicleParameters& value) {
+    const F& parameters_of = *static_cast<const F*>(function);
+    if constexpr (std::is_reference_v<decltype(parameters_of(i))>) {
+      return parameters_of(i);
+    } else {
+      return value = parameters_of(i);
+    }
+  }
+
+  const void* function_;
+  const VehicleParameters& (*call_)(const void*, std::size_t, VehicleParameters&);
+  mutable VehicleParameters value_;
+};
+
 /// Parameters of a fleet's vehicles and the derived constants of a step. A member that throws
 /// changes nothing.
 template <class T>
@@ -111,14 +139,12 @@ struct FleetPlan {
 
   // ---- parameters ----
 
-  template <class ParametersOf>
   void set_parameters(const ParametersOf& parameters_of, const FleetMemory<T>& memory) {
     prepare(parameters_of, true);
     for (std::size_t i = 0; i < size; ++i) read_nominal_rotors(i), apply_effectiveness(i, memory);
   }
 
   /// Sets those of the selected vehicles; may call parameters_of for the others too.
-  template <class ParametersOf>
   void set_parameters(const ParametersOf& parameters_of, Span<const std::size_t> selected,
                       const FleetMemory<T>& memory) {
     const FleetSetting setting = this->setting();
@@ -277,7 +303,6 @@ struct FleetPlan {
 
   /// Computes all that depends on the parameters, then replaces the old values. `individual`:
   /// separate constants for each vehicle.
-  template <class ParametersOf>
   void prepare(const ParametersOf& parameters_of, bool individual) {
     const FleetSetting setting = this->setting();
     const std::size_t count = individual ? size : 1;

@@ -102,8 +102,9 @@ struct FleetKernels {
                      const T* effectiveness) = nullptr;
 };
 
-/// The kernels of this translation unit. Without Euler's method they are a fifth smaller.
-template <class Isa, class T, int Lanes, int N, class Shape, bool WithEuler = true>
+/// The kernels of this translation unit. Not complete: without Euler's method, and with process
+/// noise in the kernel of everything, they are two fifths smaller.
+template <class Isa, class T, int Lanes, int N, class Shape, bool Complete = true>
 FleetKernels<T> make_fleet_kernels() {
   using Of = detail::FleetKernelsOf<Isa, T, Lanes, N, Shape>;
   constexpr auto everything = FleetWork::everything;
@@ -111,13 +112,13 @@ FleetKernels<T> make_fleet_kernels() {
   kernels.lanes = Lanes;
   kernels.is_principal = std::is_same_v<Shape, PrincipalShape>;
   kernels.constants_bytes = sizeof(typename Of::Constants);
-  if constexpr (WithEuler) {
+  if constexpr (Complete) {
     for (auto& step : kernels.euler) step = &Of::template step<Euler, everything>;
   }
   for (auto& step : kernels.rk4) step = &Of::template step<Rk4, everything>;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
     kernels.rk4[0] = &Of::template step<Rk4, FleetWork::physics>;
-    kernels.rk4[1] = &Of::template step<Rk4, FleetWork::process_noise>;
+    if constexpr (Complete) kernels.rk4[1] = &Of::template step<Rk4, FleetWork::process_noise>;
   }
   kernels.measure = &Of::measure;
   kernels.set_constants = &Of::set_constants;

@@ -12,8 +12,9 @@ template <class T>
 using FleetKernelSource = FleetKernels<T> (*)(int rotors, bool parallel);
 
 /// All kernels of a translation unit: specialised for parallel vehicles with 3, 4, 6 and 8 rotors,
-/// and a general one. Euler's method, needed only for comparison with the published code, is
-/// specialised for 4 rotors only, because each kernel adds seconds to the build.
+/// and a general one. Euler's method, needed only for comparison with the published code, and steps
+/// with process noise but without a rate loop are specialised for 4 rotors only, because each
+/// kernel adds seconds to the build.
 template <class Isa, class T, int Lanes>
 FleetKernels<T> fleet_kernels(int rotors, bool parallel) {
   if (parallel && rotors == 3) return make_fleet_kernels<Isa, T, Lanes, 3, PrincipalShape, false>();

@@ -57,6 +57,18 @@ typename Multicopter<N, T>::State Multicopter<N, T>::trim(const SteadyFlight& fl
 }
 
 template <int N, class T>
+typename Multicopter<N, T>::State Multicopter<N, T>::rate(
+    const State& state, const MulticopterInput<T, N>& input) const {
+  return with_model([&](const auto& model) { return multicopter_derivative(model, state, input); });
+}
+
+/// Throws if the controllers assume a vehicle whose rotors cannot produce every torque and thrust.
+template <int N, class T>
+void Multicopter<N, T>::refuse_rate_thrust() const {
+  validate_allocation(control_vehicle());
+}
+
+template <int N, class T>
 void Multicopter<N, T>::reset(const State& state) {
   require_rotors(state.rotor_speeds.size());
   Snapshot fresh{};

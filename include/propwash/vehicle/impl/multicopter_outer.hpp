@@ -6,6 +6,11 @@
 namespace propwash {
 
 template <int N, class T>
+OuterLoopParameters Multicopter<N, T>::outer_loops() const {
+  return outer_is_set_ ? outer_parameters_ : outer_loops_for(control_vehicle(), memory_.dt);
+}
+
+template <int N, class T>
 void Multicopter<N, T>::set_outer_loops(const OuterLoopParameters& parameters) {
   validate(parameters);
   validate_outer_loops(control_vehicle());

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _learn
 from propwash.fleet import Fleet
 from propwash.gym._state import State
 from propwash.gym.multi._downwash import Downwash
@@ -44,7 +44,7 @@ class SceneState(State):
 
     def _judged(self) -> tuple[Numbers, Numbers, Flags]:
         if self._meetings is None or self._meetings[0] is not self.position:
-            closest, collided = _core.judge_meetings(
+            closest, collided = _learn.judge_meetings(
                 self.position, self._before, self.active, self.vehicles, self._radius
             )
             self._meetings = self.position, closest, collided
@@ -70,7 +70,7 @@ class SceneState(State):
         "world" or "body", and 1; zeros for each missing one.
         """
         attitude = self.attitude if frame == "body" else None
-        return _core.see_others(
+        return _learn.see_others(
             self.position, self.velocity, attitude, self.active, self.vehicles, count
         )
 
@@ -78,7 +78,7 @@ class SceneState(State):
         """Returns the forces of the downwash of the others (n, 3) [N], in world axes."""
         coefficients = self.fleet.parameters["thrust_coefficient"]
         numbers = jet.numbers(self.fleet.vehicle)
-        return _core.downwash_forces(
+        return _learn.downwash_forces(
             self.position,
             self.attitude,
             self.rotor_speeds,

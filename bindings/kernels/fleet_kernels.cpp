@@ -3,9 +3,9 @@
 // other definitions must have internal linkage: of a function that two translation units define,
 // the linker keeps one copy, which may use instructions that the processor does not support.
 
-#include "kernels.hpp"
+#include "fleet_kernels.hpp"
 
-namespace propwash::bindings {
+namespace propwash::bindings::fleet {
 
 namespace {
 
@@ -13,16 +13,13 @@ struct Isa;
 
 using Number = PROPWASH_KERNELS_NUMBER;
 
-FleetKernels<Number> fleet_source(int rotors, bool parallel) {
+FleetKernels<Number> source(int rotors, bool parallel) {
   constexpr int lanes = NativePack<Number>::lanes;
   return fleet_kernels<Isa, Number, lanes>(rotors, parallel);
 }
 
 }  // namespace
 
-KernelUnit<Number> PROPWASH_KERNELS_UNIT() {
-  using World = detail::WorldLoops<Isa, Number>;
-  return {&fleet_source, {&World::raycast, &World::visible}, NativePack<Number>::lanes};
-}
+FleetKernelSource<Number> PROPWASH_KERNELS_UNIT() { return &source; }
 
-}  // namespace propwash::bindings
+}  // namespace propwash::bindings::fleet

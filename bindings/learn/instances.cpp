@@ -1,0 +1,2 @@
+#define PROPWASH_LEARN_INSTANCE
+#include "instances.hpp"

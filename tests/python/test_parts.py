@@ -1,0 +1,83 @@
+"""The parts of the extension: the first suffices to fly, the others are imported at first use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+FLIGHT = """
+import propwash as pw
+vehicle = pw.Multicopter("flightgoggles")
+vehicle.step(pw.RateThrust([0.0, 0.0, 0.1], thrust=9.8), substeps=10)
+fleet = pw.Fleet("flightgoggles", 4)
+fleet.step(pw.RateThrust([0.0, 0.0, 0.1], thrust=9.8), substeps=10)
+"""
+HOVER = """
+import gymnasium as gym
+import numpy as np
+envs = gym.make_vec("propwash.gym:propwash/Hover-v0", num_envs=4)
+envs.reset(seed=1)
+envs.step(np.zeros((4, 4), dtype=np.float32))
+"""
+PARTS = {
+    "derivatives": 'pw.linearize("flightgoggles")',
+    "float64": 'pw.Fleet("flightgoggles", 4, dtype="float64")',
+    "learn": "import propwash.gym; propwash.gym.make(propwash.gym.Track)",
+    "render": "import propwash.render",
+    "world": "pw.Scene([])",
+}
+"""A statement that needs a part, by its name."""
+
+WITHOUT = """
+import importlib.abc, sys
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.startswith("propwash._") and name[10:] in {parts}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+"""
+"""Hides extension modules, as if they had not been built."""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program in another process."""
+    return subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+
+
+def test_vehicles_and_fleets_need_only_the_first_part() -> None:
+    done = run(WITHOUT.format(parts=set(PARTS)) + FLIGHT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_task_hover_needs_only_the_first_part() -> None:
+    pytest.importorskip("gymnasium")
+    done = run(WITHOUT.format(parts=set(PARTS)) + HOVER)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_was_not_built_is_named(part: str) -> None:
+    if part == "learn":
+        pytest.importorskip("gymnasium")
+    done = run(WITHOUT.format(parts={part}) + f"import propwash as pw\n{PARTS[part]}")
+    assert done.returncode == 1
+    (message,) = [line for line in done.stderr.splitlines() if line.startswith("ImportError")]
+    assert f'the part "{part}" of propwash was not built' in message
+    assert "PROPWASH_PARTS" in message
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_imported_at_first_use(part: str) -> None:
+    if part == "learn":
+        pytest.importorskip("gymnasium")
+    code = f"""
+import sys
+{FLIGHT}
+assert "propwash._{part}" not in sys.modules
+{PARTS[part]}
+assert "propwash._{part}" in sys.modules
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
