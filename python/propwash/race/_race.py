@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core, _rotation
+from propwash import _learn, _rotation
 from propwash._checks import shaped
 from propwash.race._estimates import Estimates, EstimationErrors, errors_of
 from propwash.vehicle.multicopter import DEFAULT_DT
@@ -138,7 +138,7 @@ def passages(gate: Gate, time: Array, position: Array) -> list[Passage]:
     """
     axes = _rotation.rotation(gate.attitude).ravel().tolist()
     found = []
-    for row, fraction, left, up in _core.gate_passages(
+    for row, fraction, left, up in _learn.gate_passages(
         gate.position, axes, gate.width, gate.height, position
     ):
         i = int(row)

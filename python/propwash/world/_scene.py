@@ -373,8 +373,8 @@ class Scene:
         points: (…, 3) m, world frame. reach: m; items farther away are not found. threads: as for a
         Fleet. Items are solid, planes below; meshes are surfaces, at distances >= 0. Inside several
         bodies the deepest counts. At equal distances, in the middle of a body or on a surface, the
-        normal is that of one side. A point that is not finite has no nearest item. Raises ValueError
-        or TypeError for invalid arguments.
+        normal is that of one side. A point that is not finite has no nearest item. Raises
+        ValueError or TypeError for invalid arguments.
         """
         shape, rows = _checks.flattened("points", points, 3)
         places = np.ascontiguousarray(rows, dtype=np.float64)
