@@ -8,6 +8,7 @@
 #include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/control/desaturate.hpp"
+#include "propwash/control/position_control.hpp"
 #include "propwash/control/rate_controller.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/vehicle/validate.hpp"
@@ -313,6 +314,16 @@ void bind_control(py::module_& m) {
       "integrate_step", &integrate_step, "derivative"_a, "state"_a, "dt"_a, "method"_a,
       "Returns the state (n,) after one step of dt [s]. derivative: function of a state (n,) that "
       "returns its derivative (n,); method: 'euler' or 'rk4'.");
+  m.def(
+      "position_control",
+      [](const py::object& proportional, double speed_limit, const py::object& error) {
+        const PositionControlLaw<double> law{vec3(proportional, "proportional", "1/s"),
+                                             speed_limit};
+        const Vec3<double> v = position_control(law, vec3(error, "error", "m"));
+        return py::make_tuple(v.x, v.y, v.z);
+      },
+      "proportional"_a, "speed_limit"_a, "error"_a,
+      "Returns the velocity [m/s] for a position error [m], (O5).");
   m.def(
       "validate_vehicle", [](const py::object& parameters) { checked_vehicle(parameters); },
       "parameters"_a);

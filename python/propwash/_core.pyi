@@ -525,7 +525,12 @@ def observe_state(
 
 def outer_loop_table() -> list: ...
 def outer_loops_for(parameters: Any, dt: Float) -> dict: ...
-def parameter_table(parameters: Any) -> list: ...
+def parameter_table(parameters: Any = None) -> list: ...
+def position_control(
+    proportional: Any, speed_limit: Float, error: Any
+) -> tuple[float, float, float]:
+    """Returns the velocity [m/s] for a position error [m], (O5)."""
+
 def rotations(attitude: NDArray[Any]) -> NDArray[np.float32]:
     """Returns rotation matrices (n, 3, 3), body to world."""
 

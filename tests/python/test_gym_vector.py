@@ -211,10 +211,10 @@ def test_invalid_arguments_are_refused() -> None:
 OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"randomise": {}}, "did you mean 'randomize'"),
     ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
-    ({"action": "position"}, "rate_thrust, rotor_thrusts, attitude_thrust, velocity"),
+    ({"action": "position"}, "'rate_thrust', 'rotor_thrusts', 'attitude_thrust' or 'velocity'"),
     ({"max_tilt": 2.0}, "max_tilt"),
     ({"max_speed": 0.0}, "max_speed"),
-    ({"observation": "camera"}, "state, sensors"),
+    ({"observation": "camera"}, "'state', 'sensors' or 'depth'"),
     ({"randomize": {"mas": 0.1}}, "did you mean"),
     ({"randomize": {"mass": 1.5}}, "fraction in"),
     ({"randomize": {"mass": ("uniform", -1.0, 1.0)}}, "mass"),
@@ -241,16 +241,16 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ),
 ]
 RACE_OPTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"observation": "depht"}, "observation: expected one of.*did you mean 'depth'"),
+    ({"observation": "depht"}, "observation: expected 'state', .*did you mean 'depth'"),
     ({"observation": ()}, r"observation: expected some of.*got \(\)"),
     ({"observation": ["state", "state"]}, "observation: expected each name once"),
-    ({"privileged": ["winds"]}, "privileged: expected one of.*did you mean 'wind'"),
+    ({"privileged": ["winds"]}, "privileged: expected 'state', .*did you mean 'wind'"),
     ({"privileged": ["parameters"]}, "privileged: expected 'parameters' only with randomize"),
     ({"depth_size": (8, 6)}, "depth_size.*expected observation='depth'"),
     ({"observation": "depth", "depth_size": 8}, "depth_size = 8: expected width and height"),
     ({"observation": "depth", "depth_fov": 180}, "depth_fov: expected degrees"),
     ({"observation": "depth", "depth_range": 0}, "depth_range: expected m in"),
-    ({"observation": "depth", "depth_dtype": "int8"}, "depth_dtype: expected one of"),
+    ({"observation": "depth", "depth_dtype": "int8"}, "depth_dtype: expected 'float32' or"),
 ]
 
 

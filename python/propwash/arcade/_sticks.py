@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _rotation
+from propwash import _checks, _core, _rotation
 from propwash.arcade._interface import Mode, Sticks
 from propwash.vehicle import (
     AttitudeThrust,
@@ -117,7 +117,7 @@ class StickMap:
     ) -> None:
         parameters = vehicles.load(vehicle)
         self.rates = StickRates() if rates is None else rates
-        self._hold_gain = np.array(OuterLoops.of(parameters).position)
+        self._hold_gain = OuterLoops.of(parameters).position
         self._max_thrust = parameters.max_thrust
         self._exponent = math.log(parameters.weight / parameters.max_thrust, HOVER)
         self.reset()
@@ -167,8 +167,8 @@ class StickMap:
         climbs = abs(state.velocity[2]) >= _HOLD_SPEED[1]
         self._hold_axes((2,), _climb(sticks) == 0.0, not climbs, state)
         held = [x if h is None else h for h, x in zip(self._hold, state.position, strict=True)]
-        back = self._hold_gain * (np.array(held) - state.position)
-        return back * (_RETURN_SPEED / max(math.hypot(*back), _RETURN_SPEED))
+        error = np.array(held) - state.position
+        return np.array(_core.position_control(self._hold_gain, _RETURN_SPEED, error))
 
     def _hold_axes(
         self, axes: tuple[int, ...], is_centred: bool, is_slow: bool, state: MulticopterState

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "propwash/fleet/fleet_types.hpp"
-#include "propwash/fleet/impl/layout.hpp"
 #include "propwash/fleet/impl/aligned_vector.hpp"
+#include "propwash/fleet/impl/layout.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/vehicle/validate.hpp"
 

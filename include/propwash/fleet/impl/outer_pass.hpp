@@ -8,10 +8,10 @@
 #include <cstddef>
 
 #include "propwash/control/outer_loop_parameters.hpp"
+#include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/fleet/impl/batch.hpp"
 #include "propwash/fleet/impl/kernel.hpp"
 #include "propwash/fleet/impl/layout.hpp"
-#include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/fleet/impl/outer_commands.hpp"
 #include "propwash/math/impl/rows.hpp"
 
