@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks, find_course
+from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks
 from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
 from propwash.arcade._serve import SWITCH_INTERVAL
+from propwash.race import find_course
 
 CLIMB, DESCEND = Sticks(throttle=0.6, yaw=0.2), Sticks(throttle=0.45, yaw=0.2)
 SIZE = (640, 360)

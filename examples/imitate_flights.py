@@ -28,7 +28,7 @@ import torch
 from arcade_pilot import Pilot, fly
 from numpy.typing import NDArray
 from propwash import logs, race
-from propwash.arcade import MODES, Course, Game, Mode
+from propwash.arcade import MODES, Game, Mode
 from propwash.gym import policy
 from propwash.gym.evaluation import Evaluation, evaluate, measures
 from propwash.gym.ppo import Agent, Args
@@ -80,7 +80,7 @@ def commanded(flight: logs.FlightRecord) -> Array:
 class Task:
     """The environments of the course that the flights passed."""
 
-    course: Course
+    course: race.Course
     options: dict[str, Any]
 
     @property
@@ -92,7 +92,7 @@ class Task:
     def of(
         cls,
         flights: Sequence[logs.FlightRecord],
-        course: Course | None = None,
+        course: race.Course | None = None,
         vehicle: str | None = None,
     ) -> Task:
         """The course of the flights, up to the last gate that half of them passed.
@@ -192,7 +192,7 @@ def plot(flights: list[logs.FlightRecord], result: Evaluation, task: Task, file:
 
 
 def demonstrated(
-    count: int, course: Course, mode: Mode, vehicle: str | None
+    count: int, course: race.Course, mode: Mode, vehicle: str | None
 ) -> list[logs.FlightRecord]:
     """Flights of the scripted pilot that passed a gate."""
     print(f"no logs: a script flies the course {course.name} {count} times, {mode} mode")

@@ -127,7 +127,7 @@ def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
         yield part
         part.replace(file)
     except OSError as error:
-        if error.filename is None:  # as for a full disk
+        if error.filename in (None, str(part)):  # as for a full disk
             error.filename = str(file)
         raise
     finally:

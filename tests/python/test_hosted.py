@@ -13,7 +13,7 @@ import pytest
 from propwash.vehicle.hosted import HostedVehicle
 
 DT = 1e-3
-START = {"position": [1.0, 2.0, 3.0], "seed": 4}
+START: dict[str, Any] = {"position": [1.0, 2.0, 3.0], "seed": 4}
 HOVER = pw.RateThrust([0.1, 0.0, 0.3], 9.5)
 
 

@@ -33,6 +33,9 @@ class Recording:
     manager: its end completes the last file, and raises the first such error.
     """
 
+    _has_failed: bool
+    """Whether the log of this flight cannot be written."""
+
     def __init__(
         self,
         simulation: Simulation,

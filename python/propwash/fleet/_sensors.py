@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class FleetSensor(AttachedSensor[Reading]):
         return SensorRecord(time, type(like.reading)(**arrays))
 
 
-class FleetSensors(SensorCarrier):
+class FleetSensors(SensorCarrier[FleetSensor[Any]]):
     """A mixin of Fleet: attached sensors and snapshots."""
 
     _core: Core
@@ -78,4 +78,4 @@ class FleetSensors(SensorCarrier):
         >>> fleet.step(command, substeps=96)
         >>> ground.reading.range, ground.time
         """
-        return cast("FleetSensor[Reading]", self._attach_new(sensor, rate, latency, name))
+        return self._attach_new(sensor, rate, latency, name)

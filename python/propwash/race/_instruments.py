@@ -61,14 +61,16 @@ class Instruments:
         """The readings at the present step; to be called once in each step."""
         imu = self._vehicle.imu
         seen, ground = self._beacons.take(), self._range.take()
-        image = None if self._images is None else self._images.take()
+        image = None
+        if self._images is not None and (taken := self._images.take()) is not None:
+            image = Image(self._rounded(self._images.time), taken.pixels)
         return Readings(
             self._rounded(self._vehicle.time),
             imu.angular_rate,
             imu.specific_force,
             None if seen is None else self._sighting(seen),
             None if ground is None else Range(self._rounded(self._range.time), float(ground.range)),
-            None if image is None else Image(self._rounded(self._images.time), image.pixels),
+            image,
         )
 
     def _sighting(self, seen: Any) -> Sighting:

@@ -276,7 +276,7 @@ def _motion(core: Sampled) -> Motion:
 
 def _now(core: Sampled) -> float:
     """s, on the clock of the steps, which a reset with a seed sets to zero."""
-    return core.steps * core.dt
+    return float(core.steps * core.dt)
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain, count
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,18 @@ from propwash.sampling._attached import AttachedSensor, Sampled, SensorPlan
 from propwash.sampling._snapshot import MAGIC, packed, unpacked
 from propwash.sampling.sensor import Sensor
 
+Attached = TypeVar("Attached", bound=AttachedSensor[Any])
 
-class SensorCarrier:
+
+class SensorCarrier(Generic[Attached]):
     """A mixin: attached sensors and snapshots.
 
     _attached_type: of the sensors that are attached. _noun: what carries them, for messages.
     """
 
     _noun: str
-    _attached_type: type[AttachedSensor[Any]]
-    _sensors: dict[str, AttachedSensor[Any]]
+    _attached_type: type[Attached]
+    _sensors: dict[str, Attached]
     _pool: BoundPool | None = None
 
     @property
@@ -35,7 +37,7 @@ class SensorCarrier:
 
     def _attach_new(
         self, sensor: Sensor[Any], rate: float, latency: float, name: str | None
-    ) -> AttachedSensor[Any]:
+    ) -> Attached:
         """Checks the arguments of attach() and attaches a sensor."""
         if not isinstance(sensor, Sensor):
             raise TypeError(
@@ -55,7 +57,7 @@ class SensorCarrier:
             slot = next(slot for slot in range(len(used) + 1) if slot not in used)
             return self._attach(sensor, plan, slot)
 
-    def _attach(self, sensor: Sensor[Any], plan: SensorPlan, slot: int) -> AttachedSensor[Any]:
+    def _attach(self, sensor: Sensor[Any], plan: SensorPlan, slot: int) -> Attached:
         """Attaches a sensor; the slot selects its noise streams."""
         handle = self._attached_type(self._sampled, sensor, plan, slot, self._pool)
         self._sensors[plan.name] = handle  # keeps it alive
@@ -66,7 +68,7 @@ class SensorCarrier:
             raise
         return handle
 
-    def detach(self, handle: AttachedSensor[Any] | str) -> None:
+    def detach(self, handle: Attached | str) -> None:
         """Detaches a sensor, by handle or name. The handle keeps its last reading.
 
         Raises ValueError if the sensor is not attached here.
@@ -83,7 +85,7 @@ class SensorCarrier:
             self._sensors.pop(found.name).retire()
 
     @property
-    def sensors(self) -> Mapping[str, AttachedSensor[Any]]:
+    def sensors(self) -> Mapping[str, Attached]:
         """The attached sensors by name, in order of attachment."""
         return MappingProxyType(self._sensors)
 

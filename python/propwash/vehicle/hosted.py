@@ -14,7 +14,7 @@ from propwash.vehicle.multicopter import Multicopter
 __all__ = ["HostedVehicle"]
 
 Array = NDArray[np.float64]
-Vehicle = TypeVar("Vehicle", Multicopter, Car)
+Vehicle = TypeVar("Vehicle", bound=Multicopter | Car)
 
 
 class HostedVehicle(Generic[Vehicle]):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,7 +116,7 @@ class Trajectory:
         return len(self.time)
 
 
-class Multicopter(SensorCarrier, _core.Multicopter):
+class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
     """A multicopter of the FlightGoggles papers, with one to twelve rotors.
 
     dt [s] is an argument of each call, whereas a Fleet has a constant dt. With attached sensors it
@@ -230,7 +230,7 @@ class Multicopter(SensorCarrier, _core.Multicopter):
                 f"{dt:g}; detach them first"
             )
         self._sensor_dt = dt
-        return cast("VehicleSensor[Reading]", self._attach_new(sensor, rate, latency, name))
+        return self._attach_new(sensor, rate, latency, name)
 
     @property
     def _sampled(self) -> SampledVehicle:
