@@ -185,7 +185,8 @@ class Network:
         if not self.queue:
             return False
         channel, data = self.queue.popleft()
-        self.handlers.get(channel, lambda *_: None)(channel, data)
+        if channel in self.handlers:
+            self.handlers[channel](channel, data)
         return True
 
 
