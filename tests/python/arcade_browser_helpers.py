@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from propwash import _rotation
 
-PATIENCE = 60.0  # s, as the machine may be busy
+PATIENCE = 120.0  # s, as the machine may be busy
 FAKE_GAMEPAD = """
 window.pad = {
   id: "Test transmitter", index: 0, connected: true, mapping: "", timestamp: 0,
@@ -27,10 +27,35 @@ window.pad = {
 navigator.getGamepads = () => [window.pad, null, null, null];
 """
 PROGRAM = """
-import sys
-from propwash.arcade import _pages
+import sys, threading, time
+from propwash.arcade import _pages, _runner
 from propwash.__main__ import run
-_pages.STALL = {stall}  # the browser or the arcade may stop for a while
+
+class Clock:
+    "Passes by the seconds of each line of stdin, and freely after the last."
+    now = limit = 0.0
+    changed = threading.Condition()
+
+    def read(self):
+        for line in sys.stdin:
+            self.extend(float(line))
+        self.extend(float("inf"))
+
+    def extend(self, seconds):
+        with self.changed:
+            self.limit += seconds
+            self.changed.notify_all()
+
+    def wait(self, seconds):
+        with self.changed:
+            self.changed.wait_for(lambda: self.limit >= self.now + seconds)
+            self.now += seconds
+        time.sleep(seconds * (self.limit == float("inf")))
+
+clock = Clock()
+threading.Thread(target=clock.read, daemon=True).start()
+_runner.Runner.__init__.__kwdefaults__.update(clock=lambda: clock.now, sleep=clock.wait)
+_pages.STALL = {stall}  # the browser may stop for a while
 sys.exit(run())
 """
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -62,10 +87,13 @@ def offline_chromium(path: str) -> Iterator[Any]:
 
 
 class RunningArcade:
-    """`python -m propwash arcade` in a process.
+    """`python -m propwash arcade` in a process, whose flights take time while a test waits.
 
-    stall: s, without images, after which a flight is paused.
+    So a machine that stops for a while does not fly a vehicle into a wall. stall: s, without
+    images, after which a flight is paused.
     """
+
+    by_url: ClassVar[dict[str, RunningArcade]] = {}
 
     def __init__(self, folder: Path, *options: str, stall: float = PATIENCE) -> None:
         self.folder = folder
@@ -73,12 +101,24 @@ class RunningArcade:
         command = [sys.executable, "-c", program, "arcade", "--no-browser", "--port", "0"]
         command += ["--folder", str(folder), *options]
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
         if not self.url.startswith("http://127.0.0.1:"):
             raise AssertionError(f"no address: {self.stop()}")
+        self.by_url[self.url] = self
+
+    def let_pass(self, seconds: float) -> None:
+        """Lets time [s] pass."""
+        pipe = self._process.stdin
+        if pipe is not None and self._process.poll() is None:
+            pipe.write(f"{seconds}\n")
+            pipe.flush()
 
     def stop(self) -> str:
         """Ends it as Ctrl-C does; what it has written on stderr."""
@@ -96,6 +136,7 @@ class ArcadePage:
 
     def __init__(self, context: Any, url: str) -> None:
         self.page = context.new_page()
+        self._arcade = RunningArcade.by_url[url]
         self.requests: list[str] = []
         self.errors: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -122,13 +163,16 @@ class ArcadePage:
     def wait(self, expression: str, meanwhile: Callable[[], None] | None = None) -> Any:
         """Waits until an expression is true. (Playwright's own wait needs unsafe-eval.)"""
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+        last = time.monotonic()
+        while last < end:
             value = self.get(expression)
             if value:
                 return value
             if meanwhile:
                 meanwhile()
             time.sleep(0.02)
+            elapsed, last = time.monotonic() - last, time.monotonic()
+            self._arcade.let_pass(min(elapsed, 0.1))
         state = self.get("JSON.stringify({...window.arcade, hello: null, course: null})")
         raise AssertionError(f"not true within {PATIENCE} s: {expression}; {state}")
 

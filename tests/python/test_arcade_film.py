@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arcade_helpers import Pilot
+from helpers import slow_if
 from numpy.typing import NDArray
 from propwash import arcade, logs, race, vehicles
 from propwash.__main__ import main
@@ -78,6 +79,7 @@ def test_the_ghost_of_a_log_is_at_the_poses_of_the_flight(game: Game, log: Path)
         assert abs((pose[0] - gates[name].position) @ forward) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_film_is_a_video_of_the_flight(log: Path, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     out = tmp_path / "film.gif"
@@ -148,19 +150,22 @@ def test_times(seconds: float, text: str) -> None:
     assert clock(seconds) == text
 
 
+INVALID: list[tuple[dict[str, Any], str]] = [
+    ({"course": None}, "course: expected its name, got None"),
+    ({"seed": -1}, "seed: expected a whole number"),
+    ({"seed": "x"}, "seed: expected a whole number"),
+    ({"take_off": None}, "take_off: expected the time"),
+    ({"take_off": 10**400}, "take_off: expected the time"),
+    ({"passed": [["Gate1", "x"]]}, "passed: expected pairs"),
+    ({"passed": [["Gate1", 5.0], ["Gate2", 4.0]]}, "passed: expected pairs"),
+    ({"passed": 3}, "passed: expected pairs"),
+    ({"passed": [["Gate1", 10**400]]}, "passed: expected pairs"),
+]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
-    [
-        ({"course": None}, "course: expected its name, got None"),
-        ({"seed": -1}, "seed: expected a whole number"),
-        ({"seed": "x"}, "seed: expected a whole number"),
-        ({"take_off": None}, "take_off: expected the time"),
-        ({"take_off": 10**400}, "take_off: expected the time"),
-        ({"passed": [["Gate1", "x"]]}, "passed: expected pairs"),
-        ({"passed": [["Gate1", 5.0], ["Gate2", 4.0]]}, "passed: expected pairs"),
-        ({"passed": 3}, "passed: expected pairs"),
-        ({"passed": [["Gate1", 10**400]]}, "passed: expected pairs"),
-    ],
+    [pytest.param(*row, marks=slow_if(k > 1)) for k, row in enumerate(INVALID)],
 )
 def test_logs_that_are_no_flights_of_the_arcade_are_named(
     game: Game, tmp_path: Path, changes: dict[str, Any], message: str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from arcade_helpers import Pilot, fly
-from helpers import MULTICOPTERS
+from helpers import MULTICOPTERS, slow_if
 from numpy.typing import NDArray
 from propwash import _rotation, race, vehicles
 from propwash.arcade import MODES, TICK, Game, Mode, Snapshot, Sticks
@@ -74,8 +74,14 @@ def test_the_vehicle_stands_until_it_takes_off(vehicle: str, mode: Mode) -> None
     assert ticks(game, UP, 0.25, mode).race_time == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", ["eight", "tower"])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        pytest.param(name, mode, marks=slow_if((name, mode) != ("eight", "assisted")))
+        for name in ("eight", "tower")
+        for mode in MODES
+    ],
+)
 def test_a_course_is_flown_in_every_mode(name: str, mode: Mode) -> None:
     game = Game(courses()[name], seed=2)
     snapshot = fly(game, Pilot(game, mode))
@@ -197,7 +203,9 @@ def test_equal_inputs_give_equal_flights() -> None:
     np.testing.assert_array_equal(first, np.array(list(flight(games[0]))))
 
 
-@pytest.mark.parametrize("vehicle", MULTICOPTERS)
+@pytest.mark.parametrize(
+    "vehicle", [pytest.param(name, marks=slow_if(name != "flightgoggles")) for name in MULTICOPTERS]
+)
 def test_random_sticks_give_finite_flights_that_are_judged_as_races(vehicle: str) -> None:
     rng = np.random.default_rng(7)
     game, ends = Game(courses()["eight"], vehicle), []

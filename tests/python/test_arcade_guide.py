@@ -167,6 +167,7 @@ def test_random_lines_agree_with_the_passages_of_a_race() -> None:
     assert found > 200
 
 
+@pytest.mark.slow
 def test_flights_in_order_pass_no_wrong_gate() -> None:
     for name in ("lesson", "eight", "tower"):
         game = Game(courses()[name], seed=1)

@@ -297,6 +297,7 @@ def mutated(packet: bytes, draw: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["px4", "ardupilot"])
 def test_loop_flies_on_after_100000_fuzzed_packets(program: str) -> None:
     draw = random.Random(5)

@@ -66,6 +66,7 @@ def test_json_has_the_documented_fields(rows: list[bench.Row]) -> None:
             assert row[key] > 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("markdown", [False, True])
 def test_the_table_contains_every_row_and_describes_a_step(
     rows: list[bench.Row], markdown: bool

@@ -114,6 +114,7 @@ def test_motor_packets() -> None:
     }
 
 
+@pytest.mark.slow
 def test_fuzzed_motor_packets_are_counted_or_valid() -> None:
     rng = np.random.default_rng(2)
     codec = Betaflight()

@@ -52,7 +52,9 @@ def test_a_seed_moves_each_gate_within_its_bounds(name: str) -> None:
             assert rotated <= yaw + 1e-9
 
 
-@pytest.mark.parametrize("vehicle", ["flightgoggles", "blackbird"])
+@pytest.mark.parametrize(
+    "vehicle", ["flightgoggles", pytest.param("blackbird", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("name", COURSES)
 def test_the_built_in_pilot_finishes_each_course(name: str, vehicle: str) -> None:
     for seed in SEEDS:
@@ -73,6 +75,7 @@ def test_the_way_up_from_the_ground_below_the_start_is_free(name: str) -> None:
         assert hits.id < 0 or scene[int(hits.id)].shape == "plane"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COURSES)
 def test_environments_accept_each_course(name: str) -> None:
     # they refuse gates that overlap

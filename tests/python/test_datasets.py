@@ -305,6 +305,7 @@ def test_the_page_names_the_durations_that_suffice() -> None:
         assert f"{np.ceil(10.0 * enough) / 10.0:g} s at {speed:g} m/s" in page
 
 
+@pytest.mark.slow
 def test_an_interrupted_set_keeps_what_is_complete_and_continues(tmp_path: Path) -> None:
     quick = datasets.Blackbird(duration=11.0, size=(32, 24), cameras=("Camera_Down_Gray",))
     first = quick.write(tmp_path / "set", "oval", "forward", 1.0)
@@ -350,6 +351,7 @@ def test_images_of_other_environments_are_added_to_a_flight(tmp_path: Path) -> N
         more.write(tmp_path, "oval", "forward", 1.0)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     """A limit on the size of files stands for the disk: writing fails with an OSError, too."""
     plain = datasets.Blackbird(duration=11.0, cameras=())

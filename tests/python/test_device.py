@@ -100,7 +100,7 @@ def compiled(source: str, architecture: str) -> bytes:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("architecture", ["sm_80", pytest.param("sm_90", marks=pytest.mark.slow)])
 def test_a_step_compiles_to_a_binary(architecture: str) -> None:
     binary = compiled((DEVICE / "step.cu").read_text(encoding="utf-8"), architecture)
     assert binary.startswith(b"\x7fELF")

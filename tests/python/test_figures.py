@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from figure_helpers import check_figure, check_texts, drawn_texts
+from helpers import slow_if
 from propwash import logs, race, trajectories, viz
 from propwash.cli import _flight_video, _training_curve, demo
 from propwash.race import _map as _race_map
@@ -165,7 +166,12 @@ FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FIGURES)
+QUICK = ("race", "few", "bode", "allan")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=slow_if(name not in QUICK)) for name in FIGURES]
+)
 def test_figures_have_labels_and_no_overlapping_texts(name: str) -> None:
     make, expected = FIGURES[name]
     texts = check_figure(make())
@@ -201,7 +207,16 @@ def passed_at(result: race.Result, t: float) -> int:
     return sum(passage.time <= t for passage in result.passages)
 
 
-@pytest.mark.parametrize("size", [(640, 480), (960, 720), (400, 300), (320, 240)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        (640, 480),
+        *(
+            pytest.param(size, marks=pytest.mark.slow)
+            for size in ((960, 720), (400, 300), (320, 240))
+        ),
+    ],
+)
 def test_texts_of_a_race_video_do_not_overlap(size: tuple[int, int]) -> None:
     result = flown_race()
     is_small = size[0] < 560
@@ -294,7 +309,9 @@ def test_gate_images_are_arranged_below_a_title() -> None:
 # labels of points
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 6))]
+)
 def test_labels_overlap_neither_each_other_nor_lines(seed: int) -> None:
     from matplotlib.text import Text
 

@@ -322,6 +322,7 @@ def test_a_reference_is_plotted_with_the_required_inputs() -> None:
         viz.reference_figure(PATHS["circle"].sample([0.0, 1.0], offset=[0.0, 1.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/trajectories.md is missing")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")

@@ -55,7 +55,7 @@ PARTS = [
     *(struct.pack("<Q", number)[:size] for number in INTEGERS for size in (1, 2, 4, 8)),
     *(struct.pack(kind, number) for number in FLOATS for kind in ("<f", "<d")),
 ]
-VALUES = [
+VALUES: list[Any] = [
     *(None, True, 0, -1, 2, 2**31, 2**63, 10**400, -(10**400), 1e308, 5e-324, float("nan")),
     *(float("inf"), "", "text", "é" * 60, b"", b"\xff", (), [], {}, [[]], [1.0, 2.0], object),
 ]

@@ -232,6 +232,7 @@ class TestTorchRL:
         equal(envs.reset()["observation"], second)
         assert not torch.equal(first, second)
 
+    @pytest.mark.slow
     def test_training_runs(self, kind: Any) -> None:
         from tensordict.nn import TensorDictModule as Module
 
@@ -319,6 +320,7 @@ class TestRslRl:
         with pytest.raises(ValueError, match="episode_length_buf: expected shape"):
             envs.episode_length_buf = torch.zeros(3)
 
+    @pytest.mark.slow
     def test_training_runs(self, kind: Any) -> None:
         from rsl_rl.runners import OnPolicyRunner
 
@@ -389,6 +391,7 @@ def test_without_its_library_an_adapter_names_the_package(
         importlib.import_module(module)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/gym-adapters.md is missing")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (kind, _) in ADAPTERS.items():

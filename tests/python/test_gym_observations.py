@@ -261,6 +261,7 @@ def test_copies_of_depth_environments_continue_identically(mode: str) -> None:
             assert np.array_equal(other.step(idle(env))[0]["depth"], seen["depth"])
 
 
+@pytest.mark.slow
 def test_depth_sensors_and_privileged_columns_fulfil_the_interface() -> None:
     pg.check_vector_env(
         pg.Race,

@@ -306,6 +306,7 @@ def test_arguments_passed_on_to_the_base_are_options() -> None:
         pg.make_vec(Passes, 2, height=2.0, bond=3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PAGE.exists(), reason="docs/gym.md is missing")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

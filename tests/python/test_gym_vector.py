@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gym_helpers import VARIED, idle
+from helpers import slow_if
 
 gym = pytest.importorskip("gymnasium")
 
@@ -21,8 +22,14 @@ from gymnasium.vector import AutoresetMode  # noqa: E402
 TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
 
 
-@pytest.mark.parametrize("kind", TASKS)
-@pytest.mark.parametrize("action", ["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"])
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        pytest.param(kind, action, marks=slow_if(kind is not pg.Hover and action != "rate_thrust"))
+        for kind in TASKS
+        for action in ("rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity")
+    ],
+)
 def test_vector_environments_equal_single_ones_in_every_mode(
     kind: type[pg.Task], action: str
 ) -> None:

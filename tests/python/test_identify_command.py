@@ -99,6 +99,7 @@ def test_the_command_checks_arguments_before_the_fit(
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("logs", "fits"), [(["one.csv"], 2), (["one.csv", "two.csv"], 5)])
 def test_validation_uses_the_selected_parameters(
     simulated: identify.FlightLog,

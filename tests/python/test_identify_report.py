@@ -199,6 +199,7 @@ def test_doubtful_results_are_marked(found: identify.Identified, tmp_path: Path)
     assert "far above the assumed noise" in page.text
 
 
+@pytest.mark.slow
 def test_equal_results_give_equal_files(
     found: identify.Identified, scores: list[identify.Score], tmp_path: Path
 ) -> None:
@@ -209,6 +210,7 @@ def test_equal_results_give_equal_files(
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.slow
 def test_figures_are_legible(found: identify.Identified, scores: list[identify.Score]) -> None:
     zero = Estimate("drag_z", "1/s", 0.0, 0.3, 0.1, True, at_bound=True)
     estimates = _report_figures.estimates_figure([*found.estimates, zero])

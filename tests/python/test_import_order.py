@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,9 @@ ORDER = (
 )
 
 
+parsed = cache(ast.parse)  # of all modules for each fault
+
+
 def sources(root: Path) -> dict[str, tuple[str, bool]]:
     """The modules of a package by name: source, and whether the module is a package."""
     found = {}
@@ -64,7 +68,7 @@ def imports(modules: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str]]:
     known = {*modules, *(f"propwash.{part}" for part in PARTS)}
     for name, (text, is_package) in modules.items():
         package = name.split(".") if is_package else name.split(".")[:-1]
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.Import):
                 named = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):

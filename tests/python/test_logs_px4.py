@@ -293,6 +293,7 @@ def test_instances_and_repeated_messages_are_read(flown: logs.Flight, tmp_path: 
         assert logs.read_log(write_ulog(path, topics)).voltage is None
 
 
+@pytest.mark.slow
 def test_the_commands_map_motors_to_the_vehicle(
     flown: logs.Flight, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -203,6 +203,7 @@ def test_source_distribution_contains_all_sources(sdist: set[str]) -> None:
     assert required | sources <= sdist
 
 
+@pytest.mark.slow
 def test_source_distribution_contains_no_build_products(sdist: set[str]) -> None:
     foreign = re.compile(
         r"(^|/)(\.git|\.venv|build|dist|shared|__pycache__|\.[a-z]+_cache)(/|$)"

@@ -456,6 +456,7 @@ def test_reports_and_plots_have_the_estimates(tmp_path: Any) -> None:
     assert not np.array_equal(images[0], images[1])
 
 
+@pytest.mark.slow
 def test_the_command_flies_by_sensors(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     degraded = ["--miss", "0.7", "--reach", "15", "--pixels", "10", "--latency", "0.05"]
     assert main(["race", "--sensors", "--seed", "1", "--seeds", "1", *degraded]) == 0

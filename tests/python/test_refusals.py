@@ -56,7 +56,7 @@ def row_of(shape: tuple[int, ...], value: float, row: int = 2) -> Any:
 SEEDS = [-1, 1.5, "1", None, NAN, True, 2**64, [1]]
 NO_VEHICLES = [5, None, 3.5, b"blackbird", ["blackbird"], pw.Multicopter]
 INTEGRATORS = ["rk5", "RK4", "", 4, None, ["rk4"]]
-FLAGS = ["yes", None, NAN, 2, []]
+FLAGS: list[Any] = ["yes", None, NAN, 2, []]
 STEPS = [0.0, -1e-3, NAN, INF, "1", None, [0.001], True, 1j]
 COUNTS = [-1, 1.5, NAN, "1", [1], True, 10**30, -(10**30)]
 NO_NUMBERS = [NAN, -INF, [[[1.0]]], "1", None, True, 1j, [1.0, NAN], {}, object()]
@@ -130,7 +130,7 @@ def test_constructors_name_an_invalid_argument(kind: Any, argument: str) -> None
 
 
 def test_numpy_integers_are_accepted_as_seed_and_id() -> None:
-    numbers = np.int64(3), np.uint8(7)
+    numbers: Any = np.int64(3), np.uint8(7)
     assert pw.Multicopter(seed=numbers[0], id=numbers[1]).snapshot() == (
         pw.Multicopter(seed=3, id=7).snapshot()
     )

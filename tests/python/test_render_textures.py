@@ -125,6 +125,7 @@ def test_a_texture_multiplies_the_colour_and_does_not_depend_on_threads() -> Non
     assert images[2][..., 1].max() < images[0][..., 1].max()
 
 
+@pytest.mark.slow
 def test_patterns_repeat_without_a_seam() -> None:
     for name in texture_names():
         image = texture_image(name).astype(float)

@@ -194,6 +194,7 @@ def test_resuming_is_bit_identical(tmp_path: Path) -> None:
     assert weights(small(seed=2)) != weights(small(seed=1))
 
 
+@pytest.mark.slow
 def test_hover_is_learnt_in_107_520_steps() -> None:
     envs = pg.make_vec(pg.Hover, 64, copy=False, **HOVER, **shac.COARSE)
     trained = shac.SHAC(envs, shac.Args(), seed=1)
@@ -229,6 +230,7 @@ def command(arguments: list[str]) -> None:
     options.run(options)
 
 
+@pytest.mark.slow
 def test_the_command_trains_and_resumes_with_shac(tmp_path: Path) -> None:
     for package in ("onnx", "onnxruntime", "tensorboard", "tqdm"):
         pytest.importorskip(package)

@@ -258,6 +258,7 @@ def test_ctrl_c_saves_the_policy(
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.slow
 def test_the_best_policy_is_saved_instead_of_the_last(
     few_episodes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +290,7 @@ def test_training_ends_at_the_goal(
     assert "goal reached" not in text
 
 
+@pytest.mark.slow
 def test_several_seeds_give_a_table_and_a_plot(
     few_episodes: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -514,6 +516,7 @@ def test_a_resumed_training_keeps_an_earlier_best_policy(tmp_path: Path) -> None
     assert np.array_equal(before.act(seen), after.act(seen))
 
 
+@pytest.mark.slow
 def test_the_length_of_an_episode_is_an_option(tmp_path: Path) -> None:
     out = str(tmp_path / "hover")
     arguments = ["--steps", "9000", "--every", "9e9", "--option", "episode_seconds=3"]

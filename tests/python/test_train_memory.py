@@ -173,7 +173,13 @@ class Cue(pg.Task):
 
 
 @pytest.mark.parametrize(
-    ("memory", "frames", "remembers"), [(16, 1, True), (0, 6, True), (0, 3, False), (0, 1, False)]
+    ("memory", "frames", "remembers"),
+    [
+        pytest.param(16, 1, True, marks=pytest.mark.slow),
+        (0, 6, True),
+        pytest.param(0, 3, False, marks=pytest.mark.slow),
+        pytest.param(0, 1, False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_cue_is_remembered_with_memory_only(memory: int, frames: int, remembers: bool) -> None:
     """The square error without the cue is 0.64, and the last of 6 observations is 5 steps old."""
@@ -189,6 +195,7 @@ def test_a_cue_is_remembered_with_memory_only(memory: int, frames: int, remember
     assert (error.mean() < 0.05) if remembers else (error.mean() > 0.2)
 
 
+@pytest.mark.slow
 def test_the_commands_train_resume_and_fly_with_memory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -224,6 +224,7 @@ def test_invalid_measures_and_recipes_are_refused(
     assert re.search(message, last_line(capsys, [*train, "--steps", str(3 * STEP)]))
 
 
+@pytest.mark.slow
 def test_nan_is_the_lowest_merit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     merits = iter([np.nan, -3.0, np.nan, -5.0])
     monkeypatch.setattr(Rise, "merit", lambda self, measured: (next(merits),))
@@ -236,7 +237,9 @@ def full_disk(*_: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize("where", ["checkpoint", "policy", "log"])
+@pytest.mark.parametrize(
+    "where", ["checkpoint", *(pytest.param(w, marks=pytest.mark.slow) for w in ("policy", "log"))]
+)
 def test_a_full_disk_ends_training_with_the_files_written_before(
     where: str,
     tmp_path: Path,
@@ -353,6 +356,7 @@ def test_seeds_added_by_a_resumed_run_have_the_settings_of_the_others(
     assert "expected the settings" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_evaluations_are_reported_in_lines_without_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -366,6 +370,7 @@ def test_evaluations_are_reported_in_lines_without_a_terminal(
         )
 
 
+@pytest.mark.slow
 def test_success_is_reported_selects_the_policy_and_ends_training(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -390,6 +395,7 @@ def test_success_is_reported_selects_the_policy_and_ends_training(
     )
 
 
+@pytest.mark.slow
 def test_the_worst_episodes_are_filmed(tmp_path: Path) -> None:
     train = ["train", f"{__name__}:Rise", "--out", str(tmp_path), *SMALL, "--every", str(STEP)]
     assert main([*train, "--steps", str(2 * STEP), "--video"]) == 0

@@ -289,6 +289,7 @@ def test_a_diverged_response_has_no_figures() -> None:
         tune.step_figures(t, np.ones(100), 1.0, band=0.0)
 
 
+@pytest.mark.slow
 def test_the_default_bandwidth_is_a_fraction_of_the_limit() -> None:
     """Of the smallest limit of all axes; without a limit the error names the margins."""
     limits = tune.bandwidth_limit("crazyflie")

@@ -62,6 +62,7 @@ def test_the_command_refuses_an_unreachable_bandwidth(
         options.run(options)
 
 
+@pytest.mark.slow
 def test_a_step_that_never_settles_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """Air forces of the Crazyflie in its own motion end the step below the command."""
     options = command("crazyflie", "--no-plots")
@@ -75,6 +76,7 @@ def test_a_step_that_never_settles_is_reported(capsys: pytest.CaptureFixture[str
         assert float(row[-2]) == pytest.approx(100.0 * response.figures.final, abs=0.06)
 
 
+@pytest.mark.slow
 def test_the_command_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     odd = tmp_path / "odd.toml"

@@ -74,6 +74,7 @@ def test_tracks_agree_with_the_geometry_of_the_scene() -> None:
     assert np.mean(np.max(error, axis=1) < 1.5) > 0.9
 
 
+@pytest.mark.slow
 def test_tracks_drift_by_the_same_amount_in_both_images() -> None:
     """The noise of the smoother: disparities are much more accurate than tracks after 2 s."""
     rig = vio.Rig()
@@ -110,6 +111,7 @@ def test_the_estimate_follows_the_truth(flight: Any) -> None:
     assert flight.tracked.min() >= 8
 
 
+@pytest.mark.slow
 def test_the_estimate_is_flown_instead_of_the_truth(flight: Any) -> None:
     """An estimate with an offset d at the start flies the path moved by -d."""
     offset = (0.4, -0.3, 0.2)
