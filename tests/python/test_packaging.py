@@ -235,7 +235,7 @@ def test_consumer_finds_propwash_through_the_python_package(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_parts_of_the_extension_are_chosen_with_those_that_they_need(tmp_path: Path) -> None:
-    command = [
+    command: list[str | Path] = [
         tool("cmake"), "-S", ROOT, "-B", tmp_path / "build", "-DPROPWASH_BUILD_PYTHON=ON",
         "-DPROPWASH_BUILD_TESTS=OFF", "-DPROPWASH_BUILD_EXAMPLES=OFF", "-DPROPWASH_KERNELS=native",
         f"-DPython_EXECUTABLE={sys.executable}",
