@@ -113,13 +113,13 @@ $(venv)/bin/python:
 $(venv)/.build-tools: pyproject.toml tools/requirements.py | $(venv)/bin/python
 	@echo "make: build tools from PyPI into $(venv)"
 	@$(bin)/python tools/requirements.py --build > $(venv)/build.txt
-	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/build.txt cmake ninja
+	@$(bin)/python -m pip install --quiet --quiet --no-compile -r $(venv)/build.txt cmake ninja
 	@touch $@
 
 $(venv)/.run-tools: $(venv)/.build-tools
 	@echo "make: Python dependencies of propwash into $(venv)"
 	@$(bin)/python tools/requirements.py --runtime viz > $(venv)/run.txt
-	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/run.txt
+	@$(bin)/python -m pip install --quiet --quiet --no-compile -r $(venv)/run.txt
 	@touch $@
 
 $(venv)/.test: $(venv)/.run-tools

@@ -23,6 +23,8 @@ from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias, ov
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash import _core, _float64, _world
+
 Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
 """
@@ -35,6 +37,7 @@ SHORTER = (
     (r'typing\.Annotated\[([\w.]+(?:\[[\w.]+\])?), (?:"[^"]*"|[\w.]+)\]', r"\1"),
     (r"\b(?:typing|numpy\.typing|collections\.abc)\.", ""),
     (r"\bnumpy\.", "np."),
+    (r"\bpropwash\.(_\w+)\.", r"\1."),
     (r"\*args\)", "*args: Any)"),
     (r'(:\n +""")\n +', r"\1"),
     (r'(:\n +"""[^"\n]*)\n +"""', r'\1"""'),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias
 
 from numpy.typing import ArrayLike
+from propwash import _core, _float64
 
 Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
@@ -14,7 +15,7 @@ class GradientFloat32:
     """A flight that is recorded for its derivatives; see Fleet.vjp."""
     def __init__(
         self,
-        fleet: propwash._core.FleetFloat32,
+        fleet: _core.FleetFloat32,
         command: Any,
         steps: Any,
         substeps: Any,
@@ -29,7 +30,7 @@ class GradientFloat64:
     """A flight that is recorded for its derivatives; see Fleet.vjp."""
     def __init__(
         self,
-        fleet: propwash._float64.FleetFloat64,
+        fleet: _float64.FleetFloat64,
         command: Any,
         steps: Any,
         substeps: Any,
@@ -46,7 +47,7 @@ class FlightFloat32:
         """A command of the flight."""
 
     def __init__(
-        self, fleet: propwash._core.FleetFloat32, substeps: Any, requested: Sequence[Int]
+        self, fleet: _core.FleetFloat32, substeps: Any, requested: Sequence[Int]
     ) -> None: ...
     def parts(self) -> dict: ...
     def pull(
@@ -64,7 +65,7 @@ class FlightFloat64:
         """A command of the flight."""
 
     def __init__(
-        self, fleet: propwash._float64.FleetFloat64, substeps: Any, requested: Sequence[Int]
+        self, fleet: _float64.FleetFloat64, substeps: Any, requested: Sequence[Int]
     ) -> None: ...
     def parts(self) -> dict: ...
     def pull(
@@ -90,7 +91,7 @@ def fly_open_loop(
     samples: Any,
     attitude_every: Any,
     record: Sequence[str],
-    pool: propwash._core.ThreadPool | None,
+    pool: _core.ThreadPool | None,
 ) -> dict: ...
 def linearize(
     parameters: Any,

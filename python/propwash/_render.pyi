@@ -7,6 +7,7 @@ from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from propwash import _core, _world
 
 Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
@@ -19,13 +20,13 @@ class Painter:
     """See propwash.render.Offscreen."""
     def __init__(
         self,
-        scene: propwash._world.SceneIndex,
+        scene: _world.SceneIndex,
         look: str,
         seed: Int,
         lamp: tuple[Any, Float] | None,
-        pool: propwash._core.ThreadPool | None,
+        pool: _core.ThreadPool | None,
     ) -> None: ...
-    def add_body(self, parts: propwash._world.SceneIndex) -> int: ...
+    def add_body(self, parts: _world.SceneIndex) -> int: ...
     def move(
         self,
         positions: ArrayLike,

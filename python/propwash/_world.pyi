@@ -7,6 +7,7 @@ from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias, ov
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from propwash import _core
 
 Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
@@ -42,7 +43,7 @@ class SceneIndex:
         directions: NDArray[np.float32],
         max_range: Float,
         normals: bool,
-        pool: propwash._core.ThreadPool | None,
+        pool: _core.ThreadPool | None,
     ) -> tuple: ...
     def raycast_float64(
         self,
@@ -50,22 +51,16 @@ class SceneIndex:
         directions: NDArray[np.float64],
         max_range: Float,
         normals: bool,
-        pool: propwash._core.ThreadPool | None,
+        pool: _core.ThreadPool | None,
     ) -> tuple: ...
     def spherecast(
         self, start: NDArray[np.float64], end: NDArray[np.float64], radius: Float
     ) -> tuple: ...
     def visible_float32(
-        self,
-        start: NDArray[np.float32],
-        end: NDArray[np.float32],
-        pool: propwash._core.ThreadPool | None,
+        self, start: NDArray[np.float32], end: NDArray[np.float32], pool: _core.ThreadPool | None
     ) -> NDArray[np.bool]: ...
     def visible_float64(
-        self,
-        start: NDArray[np.float64],
-        end: NDArray[np.float64],
-        pool: propwash._core.ThreadPool | None,
+        self, start: NDArray[np.float64], end: NDArray[np.float64], pool: _core.ThreadPool | None
     ) -> NDArray[np.bool]: ...
 
 class GnssModel:
@@ -185,7 +180,7 @@ def measure_barometer(
     attitude: NDArray[np.float32],
     drift: NDArray[np.float64],
     rate: Float,
-    noise: propwash._core.SampleNoise,
+    noise: _core.SampleNoise,
 ) -> tuple: ...
 @overload
 def measure_barometer(
@@ -194,7 +189,7 @@ def measure_barometer(
     attitude: NDArray[np.float64],
     drift: NDArray[np.float64],
     rate: Float,
-    noise: propwash._core.SampleNoise,
+    noise: _core.SampleNoise,
 ) -> tuple: ...
 @overload
 def measure_beacons(
@@ -206,8 +201,8 @@ def measure_beacons(
     deviation: Float,
     reach: Float,
     miss_rate: Float,
-    noise: propwash._core.SampleNoise,
-    pool: propwash._core.ThreadPool | None,
+    noise: _core.SampleNoise,
+    pool: _core.ThreadPool | None,
 ) -> tuple: ...
 @overload
 def measure_beacons(
@@ -219,8 +214,8 @@ def measure_beacons(
     deviation: Float,
     reach: Float,
     miss_rate: Float,
-    noise: propwash._core.SampleNoise,
-    pool: propwash._core.ThreadPool | None,
+    noise: _core.SampleNoise,
+    pool: _core.ThreadPool | None,
 ) -> tuple: ...
 @overload
 def measure_depth(
@@ -231,8 +226,8 @@ def measure_depth(
     stereo: StereoModel,
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
-    noise: propwash._core.SampleNoise,
-    pool: propwash._core.ThreadPool | None,
+    noise: _core.SampleNoise,
+    pool: _core.ThreadPool | None,
 ) -> NDArray[Any]: ...
 @overload
 def measure_depth(
@@ -243,8 +238,8 @@ def measure_depth(
     stereo: StereoModel,
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
-    noise: propwash._core.SampleNoise,
-    pool: propwash._core.ThreadPool | None,
+    noise: _core.SampleNoise,
+    pool: _core.ThreadPool | None,
 ) -> NDArray[Any]: ...
 @overload
 def measure_gnss(
@@ -255,7 +250,7 @@ def measure_gnss(
     body_rates: NDArray[np.float32],
     bias: NDArray[np.float64],
     rate: Float,
-    noise: propwash._core.SampleNoise,
+    noise: _core.SampleNoise,
 ) -> tuple: ...
 @overload
 def measure_gnss(
@@ -266,7 +261,7 @@ def measure_gnss(
     body_rates: NDArray[np.float64],
     bias: NDArray[np.float64],
     rate: Float,
-    noise: propwash._core.SampleNoise,
+    noise: _core.SampleNoise,
 ) -> tuple: ...
 @overload
 def measure_magnetometer(
@@ -274,7 +269,7 @@ def measure_magnetometer(
     attitude: NDArray[np.float32],
     bias: NDArray[np.float64],
     rate: Float,
-    noise: propwash._core.SampleNoise,
+    noise: _core.SampleNoise,
 ) -> NDArray[Any]: ...
 @overload
 def measure_magnetometer(
@@ -282,7 +277,7 @@ def measure_magnetometer(
     attitude: NDArray[np.float64],
     bias: NDArray[np.float64],
     rate: Float,
-    noise: propwash._core.SampleNoise,
+    noise: _core.SampleNoise,
 ) -> NDArray[Any]: ...
 @overload
 def measure_range(
@@ -290,8 +285,8 @@ def measure_range(
     finder: RangeFinderModel,
     position: NDArray[np.float32],
     attitude: NDArray[np.float32],
-    noise: propwash._core.SampleNoise,
-    pool: propwash._core.ThreadPool | None,
+    noise: _core.SampleNoise,
+    pool: _core.ThreadPool | None,
 ) -> NDArray[Any]: ...
 @overload
 def measure_range(
@@ -299,8 +294,8 @@ def measure_range(
     finder: RangeFinderModel,
     position: NDArray[np.float64],
     attitude: NDArray[np.float64],
-    noise: propwash._core.SampleNoise,
-    pool: propwash._core.ThreadPool | None,
+    noise: _core.SampleNoise,
+    pool: _core.ThreadPool | None,
 ) -> NDArray[Any]: ...
 def to_geodetic(origin: Any, x_heading: Float, position: ArrayLike) -> NDArray[np.float64]: ...
 def to_local(origin: Any, x_heading: Float, points: ArrayLike) -> NDArray[np.float64]: ...

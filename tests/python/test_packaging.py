@@ -74,7 +74,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     pytest.importorskip("scikit_build_core", reason="wheels need scikit-build-core")
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps",
-        "--config-settings=build-dir=build/python", "--wheel-dir", folder, ".")  # fmt: skip
+        "--config-settings=build-dir=build/python",
+        "--config-settings=cmake.define.PROPWASH_PARTS=all",
+        "--wheel-dir", folder, ".")  # fmt: skip
     (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)
 
@@ -230,6 +232,29 @@ def test_consumer_finds_propwash_through_the_python_package(tmp_path: Path) -> N
     position = [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", printed)[:3]]
     # the thrust equals the weight, so the vehicle stays near its start for a second
     assert position == pytest.approx([0.0, 0.0, 1.0], abs=1.0)
+
+
+@pytest.mark.slow
+def test_parts_of_the_extension_are_chosen_with_those_that_they_need(tmp_path: Path) -> None:
+    command: list[str | Path] = [
+        tool("cmake"), "-S", ROOT, "-B", tmp_path / "build", "-DPROPWASH_BUILD_PYTHON=ON",
+        "-DPROPWASH_BUILD_TESTS=OFF", "-DPROPWASH_BUILD_EXAMPLES=OFF", "-DPROPWASH_KERNELS=native",
+        f"-DPython_EXECUTABLE={sys.executable}",
+    ]  # fmt: skip
+    for parts, built in (
+        ("core", {"core"}),
+        ("learn", {"core", "world", "learn"}),
+        ("all", {"core", "float64", "derivatives", "world", "learn", "render"}),
+    ):
+        (line,) = re.findall(
+            r"parts of the extension: (.*)", run(*command, f"-DPROPWASH_PARTS={parts}")
+        )
+        assert set(line.split(";")) == built
+    refused = subprocess.run(
+        [*map(str, command), "-DPROPWASH_PARTS=worlds"], capture_output=True, text=True, check=False
+    )
+    assert refused.returncode != 0
+    assert "PROPWASH_PARTS = worlds: expected all, or a list of" in refused.stderr
 
 
 @pytest.mark.slow
