@@ -39,7 +39,7 @@ with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include src bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
-.PHONY: help demo test check-all docs bench stubs names lint format sanitize tidy wheel clean check-python
+.PHONY: help demo test check-all docs bench stubs names lint format sanitize cross tidy wheel clean check-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -53,6 +53,7 @@ test: $(venv)/.test $(package) $(venv)/.system ## the C++ and Python tests witho
 check-all: $(venv)/.test $(package) $(venv)/.system ## every test, the slow ones too, with ROS 1 from apt and the programs PROPWASH_ARDUCOPTER, PROPWASH_PX4
 	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh all
 	@$(with_prefix) $(bin)/python tools/test.py --all
+	@$(MAKE) --no-print-directory cross
 
 docs: $(venv)/.test $(package) ## the pages and the notebooks, run, as a site in build/docs/html
 	@$(bin)/python -m sphinx --fail-on-warning --keep-going -q -c docs \
@@ -85,6 +86,12 @@ format: $(venv)/.test ## format C++ and Python
 
 sanitize: $(venv)/.build-tools $(venv)/.system ## the tests of fleets and the render protocol under address, undefined-behaviour and thread sanitizers
 	@$(with_prefix) $(bin)/python tools/sanitize.py
+
+cross: $(venv)/.build-tools $(venv)/.system ## C++ tests for AArch64 under qemu, and fleets bit for bit as on this machine
+	@if ! command -v aarch64-linux-gnu-g++ >/dev/null || ! command -v qemu-aarch64 >/dev/null; then \
+	  echo "cross: skipped: the compiler or qemu is missing (Debian: g++-aarch64-linux-gnu, qemu-user)"; \
+	else export $(with_prefix); cmake --preset test >/dev/null && \
+	  cmake --build --preset test --target propwash_flights && cmake --workflow --preset aarch64; fi
 
 tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they include (minutes)
 	@$(with_prefix) cmake --preset test

@@ -3,7 +3,7 @@
 # ZeroMQ for C++ and a browser.
 # Installs what is missing with apt where that is possible; otherwise says what is missing and what
 # will be skipped for it. Never fails: without these packages everything else still works.
-# Argument `all`: large packages too: ROS 1, and the compiler and emulator of a Cortex-M4F.
+# Argument `all`: large packages too: ROS 1, and compilers and emulators of AArch64 and of a Cortex-M4F.
 set -uo pipefail
 
 has_header() { # in the compiler's path, or in a prefix that the user points CMake to
@@ -24,11 +24,13 @@ has_ros() {
   command -v roscore >/dev/null && /usr/bin/python3 -c "import nav_msgs, sensor_msgs, tf2_msgs" 2>/dev/null
 }
 has_board() { command -v arm-none-eabi-gcc && command -v qemu-system-arm; } >/dev/null
+has_aarch64() { [ "$(uname -m)" = aarch64 ] || { command -v aarch64-linux-gnu-g++ && command -v qemu-aarch64; } >/dev/null; }
 large=${1:-}
 
 missing() {
   [ "$large" != all ] || has_ros || echo ros-core python3-nav-msgs python3-sensor-msgs python3-tf2-msgs
   [ "$large" != all ] || has_board || echo gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm
+  [ "$large" != all ] || has_aarch64 || echo g++-aarch64-linux-gnu qemu-user
   has_catch2 || echo catch2
   has_benchmark || echo libbenchmark-dev
   has_clang || echo clang
@@ -39,6 +41,7 @@ consequence() {
   case $1 in
     catch2) echo "Catch2 (Debian: catch2): CMake tries to download it; without, the C++ tests are skipped" ;;
     libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
+    g++-aarch64-linux-gnu | qemu-user) echo "$1 (Debian): nothing is tested for AArch64" ;;
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
     chromium) echo "Chromium (Debian: chromium): the equations of the site and the page of the arcade are not tested in a browser" ;;
     ros-core | python3-*-msgs) echo "ROS 1 (Debian: $1): the ROS node is not tested with a real master" ;;

@@ -1,6 +1,6 @@
-# Runs FIRST and SECOND: passes where both succeed and print the same.
+# Runs FIRST and SECOND, each a list of a program and its arguments: passes where both succeed and print the same.
 foreach(program IN ITEMS FIRST SECOND)
-  execute_process(COMMAND "${${program}}" OUTPUT_VARIABLE printed_${program}
+  execute_process(COMMAND ${${program}} OUTPUT_VARIABLE printed_${program}
                   COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 if(NOT printed_FIRST STREQUAL printed_SECOND OR printed_FIRST STREQUAL "")
