@@ -60,10 +60,13 @@ def cases() -> dict[str, tuple[str, tuple[str, ...]]]:
         for name in ENTRIES
         if name not in ("fwd.hpp", "version.hpp")
     }
+    dynamic = program.replace("Multicopter<4>", "Multicopter<>", 1)
     return {
         "`<Eigen/Dense>`": (REFERENCE, ("-O0",)),
         "README's ten lines": (program, ("-O0",)),
         "README's ten lines, `-O2`": (program, ("-O2",)),
+        "the same with `Multicopter<>`": (dynamic, ("-O0",)),
+        "the same with `Multicopter<>`, `-O2`": (dynamic, ("-O2",)),
         "README's ten lines, `propwash::static`": (program, ("-O0", STATIC)),
         "README's ten lines, `propwash::static`, `-O2`": (program, ("-O2", STATIC)),
         **alone,

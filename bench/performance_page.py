@@ -89,7 +89,7 @@ def main() -> int:
     write("fleet", "Fleet", output_of(python, "-m", "propwash", "bench", "--markdown", *quick))
     write("ratios", "Ratios", code(output_of(python, "bench/ratios.py", PROGRAM)))
     if options.wheel:
-        write("compile", "Compile time", output_of(python, "bench/compile.py", "--wheel"))
+        write("compile", "Compile time", output_of(python, "bench/compile.py", "--wheel", "--demo"))
     if options.peers:
         write("peers", "Peers", output_of(options.peers, "bench/peers/run.py"))
     return 0
