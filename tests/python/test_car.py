@@ -25,16 +25,6 @@ def state_of(car: pw.Car) -> tuple[float, float, float]:
     return (car.state.x, car.state.y, car.state.heading)
 
 
-def test_commands_are_limited() -> None:
-    excessive, limited = pw.Car(noise=False), pw.Car(noise=False)
-    limits = pw.vehicles.load("car", pw.CarParameters)
-    excessive.step(pw.SpeedYawRate(1e9, -1e9), DT, substeps=100)
-    limited.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, substeps=100)
-    assert excessive.state == limited.state
-    excessive.step(pw.SpeedYawRate(-1e9, 0.0), DT, substeps=100)
-    assert (excessive.state.x, excessive.state.y) == (limited.state.x, limited.state.y)
-
-
 def test_rollout_equals_a_loop_of_steps() -> None:
     a, b, c = (pw.Car(seed=4) for _ in range(3))
     speeds, yaw_rates = np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50)

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import MULTICOPTERS, Array, tilted_hexacopter, wrong
+from helpers import Array, wrong
 from msgspec.structs import replace
 from scipy import signal
-
-ALL = {**{name: pw.vehicles.load(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
 
 
 def pickled(part: Any) -> Any:
@@ -49,31 +47,6 @@ def test_filter_continues_from_the_last_sample(method: pw.control.Discretisation
     assert np.array_equal([updated.update(row) for row in samples], whole)
     single = pw.LowPass(30.0, discretisation=method)
     assert np.array_equal([single.update(float(row[1])) for row in samples], whole[:, 1])
-
-
-def test_pid_matches_its_equation() -> None:
-    pid = pw.Pid(2.0, 3.0, 0.5, integral_bound=0.02, dt=0.01)
-    integral = 0.0
-    for error, slope in noise(60, 2):
-        integral = min(max(integral + error * 0.01, -0.02), 0.02)
-        assert pid.update(error, slope) == pytest.approx(
-            2.0 * error + 3.0 * integral - 0.5 * slope, rel=1e-14
-        )
-        assert pid.integral == pytest.approx(integral, rel=1e-14)
-    pid.reset()
-    assert pid.integral == 0.0
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_allocation_matrix_matches_the_equations(name: str) -> None:
-    """(2) to (5) at constant speed, column by column."""
-    allocation = pw.Allocation(ALL[name])
-    for column, rotor in zip(allocation.matrix.T, ALL[name].rotors, strict=True):
-        thrust = rotor.thrust_coefficient * np.array(rotor.axis)
-        drag = -rotor.spin * rotor.torque_coefficient * np.array(rotor.axis)
-        assert np.allclose(column[:3], np.cross(rotor.position, thrust) + drag, rtol=1e-13, atol=0)
-        assert column[3] == pytest.approx(thrust[2], rel=1e-14)
-    assert allocation.rank == 4
 
 
 def test_prioritised_allocation_reduces_yaw_before_tilt_and_thrust() -> None:

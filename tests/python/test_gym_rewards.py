@@ -65,24 +65,6 @@ def test_doubling_a_weight_doubles_its_term(case: Case) -> None:
     assert not nothing.any()
 
 
-@pytest.mark.parametrize("scale", [0.25, 1.0, 3.0])
-def test_position_scale_is_the_distance_at_half_the_position_term(scale: float) -> None:
-    for kind in (pg.Hover, pg.Track):
-        only: dict[str, float] = dict.fromkeys(kind().weights.__struct_fields__, 0.0)
-        only |= {"position": 1.0, "position_scale": scale}
-        base: Any = kind
-        records: list[Any] = []
-
-        class Recorded(base):  # type: ignore[misc]
-            def update(self, state: pg.State) -> None:
-                super().update(state)
-                records.append((self._distance.copy(), self.reward(state).copy()))  # noqa: B023
-
-        fly(Recorded, {"weights": only})
-        distance, reward = (np.array(each, dtype=np.float64) for each in zip(*records, strict=True))
-        np.testing.assert_allclose(1.0 / reward - 1.0, distance / scale, rtol=1e-4, atol=1e-5)
-
-
 @by_task
 def test_non_finite_weights_are_refused(case: Case) -> None:
     kind, weights, options = case

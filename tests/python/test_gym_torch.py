@@ -104,18 +104,6 @@ def test_tensors_do_not_change_and_outlive_their_environment() -> None:
     assert all(torch.equal(a, b) for a, b in zip(observations, copies, strict=True))
 
 
-def test_without_copies_all_observations_share_memory() -> None:
-    envs = TorchVectorEnv(pg.Hover, 3, copy=False, **SHORT)
-    envs.reset(seed=0)
-    addresses, finals = set(), []
-    for action in random_actions(20, 3):
-        obs, _, _, _, infos = envs.step(action)
-        addresses.add(obs.data_ptr())
-        finals.append((infos["final_obs"], infos["final_obs"].clone()))
-    assert len(addresses) == 1
-    assert all(torch.equal(a, b) for a, b in finals)
-
-
 def test_final_observations_have_a_mask() -> None:
     envs = TorchVectorEnv(pg.Hover, 5, **SHORT)
     assert envs.autoreset_mode is AutoresetMode.SAME_STEP

@@ -113,21 +113,6 @@ def test_parts_of_the_state_of_one_vehicle() -> None:
     assert np.array_equal(uav.velocity, before.velocity)
 
 
-def test_a_snapshot_contains_the_seed() -> None:
-    car, imu = pw.Car(seed=1), pw.Imu("crazyflie", seed=1)
-    car.reset(seed=5)
-    imu.reset(seed=5)
-    other_car, other_imu = pw.Car(seed=2), pw.Imu("crazyflie", seed=2)
-    other_car.restore(car.snapshot())
-    other_imu.restore(imu.snapshot())
-    assert (other_car.seed, other_imu.seed) == (5, 5)
-    for each in (car, other_car):
-        each.step(pw.SpeedYawRate(1.0, 0.1), substeps=10)
-    assert car.state == other_car.state
-    first, second = (each.read([0, 0, 9.81], [0, 0, 0]).angular_rate for each in (imu, other_imu))
-    assert np.array_equal(first, second)
-
-
 def makers_of_multicopters() -> list[Any]:
     return [
         pytest.param(lambda: pw.Multicopter("crazyflie", seed=2), id="Multicopter"),
