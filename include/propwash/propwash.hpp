@@ -99,6 +99,7 @@
 #include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/parameters.hpp"
 #include "propwash/vehicle/ranges.hpp"
+#include "propwash/vehicle/sensor_fields.hpp"
 #include "propwash/vehicle/switches.hpp"
 #include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/trim.hpp"

@@ -1264,6 +1264,7 @@ def see_others(
     attitude: for vectors in the body frame, or None.
     """
 
+def sensor_defaults(kind: str) -> dict: ...
 def sensor_key(seed: Int, sensor_seed: Int) -> int: ...
 def take_actions(actions: NDArray[Any], ignored: NDArray[Any] | None, steps: NDArray[Any]) -> tuple:
     """Clips actions to [-1, 1] and increments steps. Returns the clipped actions (n, A) and the number of clipped ones in each row (n,), or None if there are none.
