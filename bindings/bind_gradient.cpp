@@ -41,7 +41,7 @@ class PyGradient {
     const auto each = static_cast<int>(PyFleet<T>::step_count(substeps));
     CommandBuffers<T> buffers;
     fleet.alone(false, [&] {
-      FleetCommand<T> source(commands, fleet.fleet_, buffers);
+      CommandRecords<T> source(commands, fleet.fleet_, buffers);
       count_ = record_count(source.records(), steps);
       make(fleet, source.kind(), requested);
       states_ = records();
@@ -201,7 +201,7 @@ class PyFlight {
     fleet_.alone(n * substeps_ > PyFleet<T>::worth_releasing, [&] {
       auto& fleet = fleet_.fleet_;
       fleet.require_idle();
-      FleetCommand<T> source(commands, fleet, buffers_);
+      CommandRecords<T> source(commands, fleet, buffers_);
       require_one_command(source.records(), "step()");
       prepare(source.kind());
       std::vector<Span<const T>> parts(source.parts());

@@ -109,7 +109,7 @@ class PyFleet {
     const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
       fleet_.require_idle();  // a step that is sampling already uses buffers_
-      FleetCommand<T> source(command, fleet_, buffers_);
+      CommandRecords<T> source(command, fleet_, buffers_);
       require_one_command(source.records(), "step()");
       return source;
     };
@@ -132,7 +132,7 @@ class PyFleet {
     const Command& commands = multicopter_command(command);
     const py::ssize_t each = step_count(substeps);
     CommandBuffers<T> buffers;  // local: another thread may step the fleet between two records
-    std::optional<FleetCommand<T>> source;
+    std::optional<CommandRecords<T>> source;
     alone(false, [&] { source.emplace(commands, fleet_, buffers); });
     const py::ssize_t count = record_count(source->records(), steps);
     py::dict arrays;

@@ -95,9 +95,9 @@ using CommandBuffers = std::array<std::vector<T>, Command::max_parts>;
 
 /// A command for a fleet: its number of records, and a step of the fleet under one of them.
 template <class T>
-class FleetCommand {
+class CommandRecords {
  public:
-  FleetCommand(const Command& command, const Fleet<T>& fleet, CommandBuffers<T>& buffers)
+  CommandRecords(const Command& command, const Fleet<T>& fleet, CommandBuffers<T>& buffers)
       : kind_(command.kind()), loop_(command.loop()), count_(command.parts().size()) {
     for (std::size_t i = 0; i < command.parts().size(); ++i) {
       const CommandArray* numbers = command.numbers(i);
@@ -127,28 +127,10 @@ class FleetCommand {
   std::size_t parts() const { return count_; }
   void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor,
             const FleetMotionEstimate<T>& estimate = {}) {
-    const auto row = [&](std::size_t i) { return part(i, record); };
-    const auto under = [&](const auto& command) { fleet.step(command, substeps, executor); };
-    const auto loop = [&](const auto& command) {
-      fleet.step(command, substeps, executor, estimate);
-    };
-    switch (kind_) {
-      case CommandKind::speed_yaw_rate:
-        break;  // multicopter_command() has rejected it
-      case CommandKind::rate_thrust:
-        return under(FleetRateThrust<T>{row(0), row(1)});
-      case CommandKind::rotor_speeds:
-        return under(FleetRotorSpeeds<T>{row(0)});
-      case CommandKind::attitude_thrust:
-        return loop(FleetAttitudeThrust<T>{row(0), row(1), row(2)});
-      case CommandKind::velocity:
-        return loop(FleetVelocityCommand<T>{row(0), row(1), row(2)});
-      case CommandKind::position:
-        return loop(FleetPositionCommand<T>{row(0), row(1)});
-      case CommandKind::trajectory:
-        return loop(FleetTrajectoryCommand<T>{row(0), row(1), row(2), row(3), row(4), row(5),
-                                              row(6), row(7), loop_});
-    }
+    FleetCommand<T> under;
+    under.kind = kind();
+    for (std::size_t i = 0; i < count_; ++i) under.parts[i] = part(i, record);
+    fleet.step(under, substeps, executor, estimate);
   }
 
  private:

@@ -337,7 +337,7 @@ TEST_CASE("float keeps the variance for tiny steps", "[dryden]") {
   for (const double passed : passages()) {
     INFO("V dt / L = " << passed);
     Filter filter = pw::make_dryden_filter(air, step_of(air, passed));
-    auto single = pw::cast<float>(filter);
+    auto single = pw::cast_numbers<pw::DrydenFilter<float>>(filter);
     std::vector<double> rounded;
     pw::for_each_number(single, [&](float x) { rounded.push_back(static_cast<double>(x)); });
     std::size_t next = 0;
@@ -353,7 +353,7 @@ TEST_CASE("float keeps the variance for tiny steps", "[dryden]") {
 TEST_CASE("a run in float follows that in double", "[dryden]") {
   const auto air = breeze();
   const Filter filter = pw::make_dryden_filter(air, step_of(air, 1e-6));
-  const auto single = pw::cast<float>(filter);
+  const auto single = pw::cast_numbers<pw::DrydenFilter<float>>(filter);
   State x{};
   pw::TurbulenceState<float> y{};
   double largest = 0.0;
@@ -375,7 +375,7 @@ TEST_CASE("a run in float follows that in double", "[dryden]") {
 TEST_CASE("lanes have independent filters and turbulence", "[dryden]") {
   const Filter one = pw::make_dryden_filter(breeze(), 1e-3);
   const Filter two = pw::make_dryden_filter({20.0, 100.0, 7.0}, 1e-2);
-  auto both = pw::cast<Pair>(one);
+  auto both = pw::cast_numbers<pw::DrydenFilter<Pair>>(one);
   std::vector<double> second_lane;
   Filter copy = two;
   pw::for_each_number(copy, [&](double x) { second_lane.push_back(x); });

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <propwash/vehicle/fields.hpp>
 #include <propwash/vehicle/outer_loop_fields.hpp>
+#include <propwash/vehicle/sensor_fields.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <set>
 #include <string>
@@ -375,4 +376,17 @@ TEST_CASE("fields that determine the work of a step are marked structural", "[fi
   }
   CHECK(structural == std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
                                                  "battery.cells", "imu.rate"});
+}
+
+TEST_CASE("the fields of a sensor are views of its parameters", "[fields]") {
+  auto gnss = pw::typical_gnss();
+  const double bias[] = {1.0, 2.0};
+  pw::find_field(gnss, "bias")->set(bias);
+  CHECK(gnss.bias_horizontal.deviation == 1.0);
+  CHECK(gnss.bias_vertical.deviation == 2.0);
+  CHECK(pw::find_field(gnss, "position_noise")->shape.size() == 2);
+  const auto barometer = pw::ms5611_barometer();
+  CHECK((*pw::find_field(barometer, "drift_time"))[0] == barometer.drift.time);
+  const auto magnetometer = pw::hmc5883l_magnetometer();
+  CHECK((*pw::find_field(magnetometer, "field"))[2] == pw::cambridge_field.z);
 }

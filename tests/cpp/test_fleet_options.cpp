@@ -409,7 +409,7 @@ TEST_CASE("an invalid call is rejected and changes nothing", "[fleet]") {
 }
 
 TEST_CASE("a fleet enables the features of all its vehicles", "[fleet]") {
-  using Switches = pw::FleetSwitches;
+  using Switches = pw::TickSwitches;
   constexpr std::size_t not_of_a_vehicle = 3;  // wind, ground, external_wrench
   CHECK(sizeof(Switches) == std::size(pw::vehicle_switches) + not_of_a_vehicle);
   Switches none;

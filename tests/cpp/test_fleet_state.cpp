@@ -186,6 +186,8 @@ TEST_CASE("a snapshot of a different fleet is rejected and changes nothing", "[f
   auto longer = bytes;
   longer.push_back(std::byte{0});
   CHECK(mentions(refusal(fleet, longer), "bytes"));
+  bytes[7] = std::byte{'4'};
+  CHECK(mentions(refusal(fleet, bytes), "format = 4: expected 5"));
   bytes[0] = std::byte{'x'};
   CHECK(mentions(refusal(fleet, bytes), "other bytes"));
 }

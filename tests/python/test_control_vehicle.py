@@ -67,6 +67,24 @@ def test_an_uncontrollable_nominal_vehicle_is_refused() -> None:
             fleet.step(pw.RateThrust([0, 0, 0], thrust=9.81))
 
 
+def test_an_uncontrollable_vehicle_follows_a_controllable_nominal_one() -> None:
+    """The same for one vehicle and for a fleet: only the rotors that controllers assume matter."""
+    vehicle = pw.vehicles.load("flightgoggles")
+    weak = vehicle.replace(
+        rotors=tuple(replace(rotor, spin=1.0, torque_coefficient=1e-12) for rotor in vehicle.rotors)
+    )
+    command = pw.RateThrust([0.1, 0.2, 0.3], thrust=9.81)
+    uav = pw.Multicopter(weak, noise=False, control_vehicle=vehicle)
+    fleet = pw.Fleet(weak, 2, "float64", noise=False, threads=1, control_vehicle=vehicle)
+    fleet.set_parameters({"body.mass": np.full(2, weak.body.mass)})
+    for each in (uav, fleet):
+        each.step(command, substeps=100)
+    np.testing.assert_allclose(fleet.velocity[1], uav.state.velocity, rtol=1e-9)
+    for make in (lambda: pw.Multicopter(weak), lambda: pw.Fleet(weak, 2)):
+        with pytest.raises(ParameterError, match="rank"):
+            make().step(command)
+
+
 def test_the_control_vehicle_applies_to_assigned_vehicles_and_copies() -> None:
     fleet, masked = fleet_of("flightgoggles", True), fleet_of("flightgoggles", True)
     inertia = np.array(fleet.parameters["body.inertia"]) * SPREAD[:, np.newaxis, np.newaxis]
@@ -119,7 +137,11 @@ def test_invalid_control_vehicles_are_refused() -> None:
     for make in (pw.Fleet, pw.Multicopter):
         with pytest.raises(ParameterError, match="number of rotors = 6: expected 4"):
             make("flightgoggles", control_vehicle="hexacopter")
-        with pytest.raises(ParameterError, match="did you mean"):
+        with pytest.raises(ParameterError, match=r"^control_vehicle: .*did you mean"):
             make("flightgoggles", control_vehicle="flightgogles")
-        with pytest.raises(ParameterError, match="expected a multicopter"):
+        with pytest.raises(ParameterError, match=r"^control_vehicle: car: expected a multicopter"):
             make("flightgoggles", control_vehicle="car")
+        nominal = pw.vehicles.load("flightgoggles")
+        invalid = nominal.replace(body=replace(nominal.body, mass=-1.0))
+        with pytest.raises(ParameterError, match=r"^control_vehicle: .*body.mass"):
+            make("flightgoggles", control_vehicle=invalid)

@@ -381,7 +381,7 @@ def _check_multicopter(uav: pw.Multicopter) -> None:
     for part in STATE:
         assert np.isfinite(getattr(state, part)).all(), part
     assert np.isfinite([uav.time, uav.battery_voltage, *uav.wind]).all()
-    *_, numbers = uav.snapshot().split(b" ", 4)  # a header of four words, then numbers of 8 bytes
+    *_, numbers = uav.snapshot().split(b" ", 6)  # a header of six words, then numbers of 8 bytes
     # finite numbers may still be out of range
     is_sane = float(np.abs(np.frombuffer(numbers)).max()) < 1e9
     reading = uav.imu

@@ -144,6 +144,17 @@ def test_a_copy_in_flight_continues_identically(
     assert uav.snapshot() == other.snapshot()
 
 
+def test_snapshot_of_another_vehicle_is_refused() -> None:
+    uav = in_flight(pw.Multicopter("hexacopter"))
+    before = uav.snapshot()
+    older = before.replace(b" format 2 ", b" format 1 ")
+    others = (pw.Multicopter("flightgoggles").snapshot(), b"", before[:-1], before + b"\0", older)
+    for other in others:
+        with pytest.raises(ValueError, match="snapshot: expected"):
+            uav.restore(other)
+    assert uav.snapshot() == before
+
+
 def test_returned_arrays_are_copies() -> None:
     uav = in_flight(pw.Multicopter("flightgoggles"))
     before = uav.snapshot()

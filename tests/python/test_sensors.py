@@ -5,6 +5,7 @@ Statistics are tested at four sigma, with fixed seeds.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from typing import Any
 
@@ -13,6 +14,7 @@ import propwash as pw
 import pytest
 from helpers import axis_angle
 from numpy.typing import NDArray
+from propwash import _core
 from propwash.sensors import isa_altitude, isa_pressure
 from propwash.world import Box, Plane, Scene
 
@@ -309,3 +311,19 @@ def test_sensors_survive_pickling() -> None:
 def test_invalid_arguments_are_refused(make: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         make()
+
+
+def test_default_parameters_are_those_of_the_models() -> None:
+    """The constants of the sensors' data sheets are in C++ only."""
+    for sensor, kind in (
+        (pw.Gnss, "gnss"),
+        (pw.Barometer, "barometer"),
+        (pw.Magnetometer, "magnetometer"),
+        (pw.RangeFinder, "range_finder"),
+    ):
+        arguments = inspect.signature(sensor).parameters
+        defaults = _core.sensor_defaults(kind)
+        for name, value in defaults.items():
+            assert name in arguments, (kind, name)
+            if name != "soft_iron":  # None: the identity
+                assert arguments[name].default == value, (kind, name)

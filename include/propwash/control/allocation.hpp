@@ -30,6 +30,7 @@ struct Allocation {
 
   /// Number of rotors.
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
+  PROPWASH_MEMBERS(wrench_from_squares, squares_from_wrench, speed_min, speed_max, rank)
 };
 
 /// (23) u_i = w_i |w_i| of rotor i for a desired wrench, without limits, rad^2/s^2.

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -16,6 +17,7 @@ template <class P>
 struct LowPassParameters {
   P stiffness{};  ///< 1/s^2, p
   P damping{};    ///< 1/s, q
+  PROPWASH_MEMBERS(stiffness, damping)
 };
 
 /// The Butterworth filter with its -3 dB point at `cutoff` [Hz]: p = (2 pi fc)^2,
@@ -30,6 +32,7 @@ template <class V>
 struct LowPassState {
   V value{};       ///< output
   V derivative{};  ///< 1/s times the unit of the output
+  PROPWASH_MEMBERS(value, derivative)
 };
 
 /// Discretisation methods for (19).
@@ -44,14 +47,9 @@ struct LowPassCoefficients {
   P value_from_value{}, value_from_derivative{}, value_from_input{};  ///< row of the next value
   /// Row of the next derivative.
   P derivative_from_value{}, derivative_from_derivative{}, derivative_from_input{};
+  PROPWASH_MEMBERS(value_from_value, value_from_derivative, value_from_input, derivative_from_value,
+                   derivative_from_derivative, derivative_from_input)
 };
-
-/// Converts to another scalar type: `cast<float>(coefficients)`.
-template <class U, class P>
-LowPassCoefficients<U> cast(const LowPassCoefficients<P>& k) {
-  return {U(k.value_from_value),      U(k.value_from_derivative),      U(k.value_from_input),
-          U(k.derivative_from_value), U(k.derivative_from_derivative), U(k.derivative_from_input)};
-}
 
 /// The coefficients for a step of dt [s]; dt > 0, stiffness > 0, damping >= 0.
 inline LowPassCoefficients<double> discretise(const LowPassParameters<double>& filter, double dt,

@@ -228,10 +228,12 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
     return {P(p.backstepping[i]), P(p.backstepping_rate[i])};
   };
   law.backstepping = {gains(0), gains(1), gains(2), P(p.tracking_reach)};
-  law.filter = cast<P>(discretise(p.filter, interval, Discretisation::exact));
+  law.filter =
+      cast_numbers<LowPassCoefficients<P>>(discretise(p.filter, interval, Discretisation::exact));
   const double b = p.disturbance_bandwidth;
   law.has_observer = b > 0.0;
-  law.observer = cast<P>(discretise({b * b, 2.0 * b}, interval, Discretisation::exact));
+  law.observer = cast_numbers<LowPassCoefficients<P>>(
+      discretise({b * b, 2.0 * b}, interval, Discretisation::exact));
   law.thrust_min = P(p.thrust_min);
   law.thrust_max = P(p.thrust_max);
   law.tilt_tangent = P(std::tan(p.tilt_limit));

@@ -62,7 +62,7 @@ struct OuterLoopConstants {
   Vec3<P> imu_position{};                      ///< m, p_BS_B
 };
 
-/// The state of all loops.
+/// The state of all loops; memory_numbers() relies on the order.
 template <class T>
 struct OuterLoopState {
   Vec3<T> integral_W{};                    ///< m/s^2, of velocity control
@@ -71,6 +71,7 @@ struct OuterLoopState {
   LowPassState<Vec3<T>> acceleration_W{};  ///< m/s^2, measured; with an observer: unmodelled
   LowPassState<Vec3<T>> torque_B{};        ///< N m, of the rotors; with an observer: unmodelled
   LowPassState<Vec3<T>> rotor_force_W{};   ///< m/s^2, thrust per mass
+  PROPWASH_MEMBERS(integral_W, rates_B, initialised, acceleration_W, torque_B, rotor_force_W)
 };
 
 /// The measurements that the loops use.
@@ -253,24 +254,12 @@ PROPWASH_FN SmallArray<T, N> run_speed_loop(const OuterLoopConstants<P, N>& c,
   return outer_allocate(c.law, c.allocation, desired, speeds);
 }
 
-/// Calls f with every number of the state, in the order that memory_numbers relies on.
-template <class T, class F>
-PROPWASH_FN void for_each_number(OuterLoopState<T>& state, F&& f) {
-  const auto each = [&](Vec3<T>& v) PROPWASH_LAMBDA { f(v.x), f(v.y), f(v.z); };
-  each(state.integral_W);
-  each(state.rates_B.value), each(state.rates_B.derivative);
-  f(state.initialised);
-  each(state.acceleration_W.value), each(state.acceleration_W.derivative);
-  each(state.torque_B.value), each(state.torque_B.derivative);
-  each(state.rotor_force_W.value), each(state.rotor_force_W.derivative);
-}
-
-/// How many numbers of for_each_number a loop uses, counted from the first.
+/// How many numbers of the state a loop uses, counted from the first.
 template <class P>
 PROPWASH_FN int memory_numbers(const OuterLoopLaw<P>& law, OuterLoop loop) {
   if (loop == OuterLoop::attitude) return 0;
   if (commands_rates(loop)) return 3;
-  if (loop == OuterLoop::incremental) return 28;
+  if (loop == OuterLoop::incremental) return number_count<OuterLoopState<P>>;
   return law.has_observer ? 22 : 10;
 }
 

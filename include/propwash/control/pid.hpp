@@ -5,6 +5,7 @@
 /// Equations (20) and (21) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
 /// docs/control/pid.md.
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -16,6 +17,7 @@ struct PidParameters {
   P integral{};      ///< gain on the integral of the error, 1/s times the unit of proportional
   P derivative{};  ///< gain on the derivative of the measurement, s times the unit of proportional
   P integral_bound{};  ///< limit of the integral, +-bound, unit of the error times s
+  PROPWASH_MEMBERS(proportional, integral, derivative, integral_bound)
 };
 
 /// The integral of the error after dt [s], limited.

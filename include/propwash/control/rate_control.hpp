@@ -18,6 +18,7 @@ template <class T = double>
 struct RateThrust {
   Vec3<T> rates{};  ///< rad/s, body frame
   T thrust{};       ///< N
+  PROPWASH_MEMBERS(rates, thrust)
 };
 template <class T>
 RateThrust(Vec3<T>, T) -> RateThrust<T>;
@@ -39,6 +40,7 @@ template <class T>
 struct RateControllerState {
   LowPassState<Vec3<T>> filter{};  ///< filtered body rates [rad/s] and their derivative [rad/s^2]
   Vec3<T> integral{};              ///< rad, integral of the rate error
+  PROPWASH_MEMBERS(filter, integral)
 };
 
 /// The constants of the controller for one time step. Inertia is Mat3<P> or Diag3<P>.
@@ -49,6 +51,7 @@ struct RateControlLaw {
   P dt{};                         ///< s
   Inertia inertia{};              ///< kg m^2
   bool gyroscopic_term = true;    ///< whether (22) has W x J W
+  PROPWASH_MEMBERS(pid, filter, dt, inertia, gyroscopic_term)
 };
 
 /// One update of (19) to (22) with a gyroscope reading [rad/s, body frame]: updates filter and
@@ -80,7 +83,8 @@ RateControlLaw<P, Inertia> make_rate_control_law(const RateControllerParameters<
     law.pid[axis] = {P(parameters.proportional[axis]), P(parameters.integral[axis]),
                      P(parameters.derivative[axis]), P(parameters.integral_bound[axis])};
   }
-  law.filter = cast<P>(discretise(parameters.filter, dt, parameters.discretisation));
+  law.filter = cast_numbers<LowPassCoefficients<P>>(
+      discretise(parameters.filter, dt, parameters.discretisation));
   law.dt = P(dt);
   law.inertia = inertia;
   law.gyroscopic_term = parameters.gyroscopic_term;

@@ -53,23 +53,18 @@ class Fleet {
   /// The vehicle that the outer loops assume: options().control_vehicle, or else vehicle().
   const VehicleParameters& control_vehicle() const { return plan_.control_vehicle(); }
 
-  /// Advances all vehicles by `substeps` steps of dt with the command held constant. With
-  /// FleetRateThrust the rate controller runs in every step, on the noisy gyroscope.
-  void step(const FleetRateThrust<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetRotorSpeeds<T>& command, int substeps = 1, ExecutorRef executor = {});
-  /// The same for commands to the outer loops. A loop runs in each step whose number is a multiple
-  /// of outer_loops().interval, and in the first step after a change of loop; its output is held in
-  /// between. It uses the `estimate`, by default the true state, held during the call, except for
-  /// the body rates, which are the rate controller's filtered ones. It assumes control_vehicle(),
-  /// but each vehicle's own weight unless options().control_vehicle is set. The first such command
-  /// allocates.
-  void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {},
-            const FleetMotionEstimate<T>& estimate = {});
-  void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
-            const FleetMotionEstimate<T>& estimate = {});
-  void step(const FleetPositionCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
-            const FleetMotionEstimate<T>& estimate = {});
-  void step(const FleetTrajectoryCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
+  /// Advances all vehicles by `substeps` steps of dt with the command held constant: a
+  /// FleetRotorSpeeds; a FleetRateThrust, with which the rate controller runs in every step, on the
+  /// noisy gyroscope; or a command to an outer loop, FleetAttitudeThrust, FleetVelocityCommand,
+  /// FleetPositionCommand or FleetTrajectoryCommand.
+  ///
+  /// An outer loop runs in each step whose number is a multiple of outer_loops().interval, and in
+  /// the first step after a change of loop; its output is held in between. It uses the `estimate`,
+  /// by default the true state, held during the call, except for the body rates, which are the rate
+  /// controller's filtered ones. It assumes control_vehicle(), but each vehicle's own weight unless
+  /// options().control_vehicle is set. The first such command allocates. Other commands ignore the
+  /// estimate.
+  void step(const FleetCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
             const FleetMotionEstimate<T>& estimate = {});
 
   /// Attaches a sampler until detach(). Calls of step() are split at its samples, with
@@ -185,7 +180,6 @@ class Fleet {
   template <class Before>
   void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
                const Before& before);
-  void step_under(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor);
   void measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
                ExecutorRef executor) const;
   template <class F>
@@ -193,7 +187,7 @@ class Fleet {
   void prepare_outer(const OuterLoopParameters& parameters);
   void begin_outer(OuterLoop loop);
   void restart_outer(std::size_t vehicle);
-  void step_outer(const detail::OuterRows<T>& command, const FleetMotionEstimate<T>& estimate,
+  void step_outer(const FleetCommand<T>& command, const FleetMotionEstimate<T>& estimate,
                   int substeps, ExecutorRef executor);
   detail::FleetSnapshotHeader header() const;
   bool has_reduced_rotors() const;

@@ -135,7 +135,7 @@ class FleetGradient {
   /// Count of numbers of a block in a point: of body and rate controller, and (point_stride) of all
   /// fields.
   std::size_t point_head() const {
-    static_assert(FleetLayout::filter_value == detail::TraceSetting::body);
+    static_assert(FleetLayout::controller == detail::TraceSetting::body);
     return static_cast<std::size_t>(detail::TraceSetting::body + setting_.controller()) *
            fleet_lanes_;
   }

@@ -2,6 +2,7 @@
 /// @file
 /// The stages of an integrator for exponential decay, dx/dt = -rate x.
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -17,6 +18,7 @@ struct DecayStages {
   P factor[max_stages]{};  ///< x / x_0 at each stage; the first is 1
   P slope[max_stages]{};   ///< 1/s, (dx/dt) / x_0 at each stage
   P end{};                 ///< x / x_0 after the step
+  PROPWASH_MEMBERS(factor, slope, end)
 };
 
 /// The stages of a step of dt [s] at `rate` [1/s], recorded from the integrator itself.

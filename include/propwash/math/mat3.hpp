@@ -25,6 +25,7 @@ struct Mat3 {
     const T one(constant<T>(1));
     return diagonal(one, one, one);
   }
+  PROPWASH_MEMBERS(elements)
 };
 
 template <class A, class B>

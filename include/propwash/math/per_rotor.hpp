@@ -40,6 +40,14 @@ struct PerRotor {
   }
 };
 
+/// Calls f(a, b) with the values of each rotor. Both have one value for all rotors, or `a` gets one
+/// for each.
+template <class A, class B, class F>
+void for_each_pair(PerRotor<A>& a, const PerRotor<B>& b, F&& f) {
+  for (; a.count < b.count; ++a.count) a.values[a.count] = a.values[0];
+  for (int i = 0; i < static_cast<int>(a.count); ++i) f(a.values[i], b[i]);
+}
+
 /// The minimum over the rotors.
 template <class P>
 P min_of(const PerRotor<P>& numbers) {
@@ -77,6 +85,7 @@ struct AllRotors {
   PROPWASH_FN void resize(int) {}
   PROPWASH_FN X& operator[](int) { return value; }
   PROPWASH_FN const X& operator[](int) const { return value; }
+  PROPWASH_MEMBERS(value)
 };
 
 /// Limits each rotor's value to that rotor's range.

@@ -20,6 +20,7 @@ struct Quat {
     const T zero(constant<T>(0));
     return {T(constant<T>(1)), zero, zero, zero};
   }
+  PROPWASH_MEMBERS(w, x, y, z)
 };
 template <class T>
 Quat(T, T, T, T) -> Quat<T>;

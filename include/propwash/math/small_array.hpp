@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -96,6 +97,48 @@ struct SmallArray<T, Dynamic> {
   PROPWASH_FN T* end() { return values + count; }
   PROPWASH_FN const T* begin() const { return values; }
   PROPWASH_FN const T* end() const { return values + count; }
+};
+
+/// Calls f with every number of the elements.
+template <class T, int N, class F>
+PROPWASH_FN void for_each_number(SmallArray<T, N>& a, F&& f) {
+  for_each_index<N>(a.size(), [&](int i) PROPWASH_LAMBDA { for_each_number(a[i], f); });
+}
+template <class T, int N, class F>
+PROPWASH_FN void for_each_number(const SmallArray<T, N>& a, F&& f) {
+  for_each_index<N>(a.size(), [&](int i) PROPWASH_LAMBDA { for_each_number(a[i], f); });
+}
+
+/// Sets the size of every SmallArray in x, a struct with PROPWASH_MEMBERS.
+template <class X>
+PROPWASH_FN void resize_arrays(X& x, int size);
+template <class T, int N>
+PROPWASH_FN void resize_arrays(SmallArray<T, N>& a, int size) {
+  a.resize(size);
+}
+
+namespace detail {
+struct ResizeArrays {
+  int size;
+  template <class... Member>
+  PROPWASH_FN void operator()(Member&... members) const {
+    (resize_arrays(members, size), ...);
+  }
+};
+}  // namespace detail
+
+template <class X>
+PROPWASH_FN void resize_arrays(X& x, int size) {
+  if constexpr (std::is_array_v<X>) {
+    for (auto& element : x) resize_arrays(element, size);
+  } else if constexpr (detail::HasMembers<X>::value) {
+    X::members(x, detail::ResizeArrays{size});
+  }
+}
+
+template <class T, int N>
+struct detail::NumberCount<SmallArray<T, N>> {
+  static constexpr int value = N * NumberCount<T>::value;
 };
 
 /// Applies f to each element; returns an array of the same size.

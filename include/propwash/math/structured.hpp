@@ -16,6 +16,7 @@ template <class T>
 struct Diag3 {
   using Scalar = T;  ///< type of an element
   T x{}, y{}, z{};   ///< the diagonal
+  PROPWASH_MEMBERS(x, y, z)
 };
 
 template <class A, class B>
@@ -58,6 +59,7 @@ struct AlongZ {
     z = z + b.z;
     return *this;
   }
+  PROPWASH_MEMBERS(z)
 };
 template <class T>
 AlongZ(T) -> AlongZ<T>;

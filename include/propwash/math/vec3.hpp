@@ -2,6 +2,7 @@
 /// @file
 /// Three-component vectors and their algebra.
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -31,6 +32,7 @@ struct Vec3 {
   PROPWASH_FN Vec3& operator*=(const U& s) {
     return *this = *this * s;
   }
+  PROPWASH_MEMBERS(x, y, z)
 };
 template <class T>
 Vec3(T, T, T) -> Vec3<T>;

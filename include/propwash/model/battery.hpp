@@ -24,6 +24,8 @@ struct BatteryParameters {
   P polarisation_time{};        ///< s, R_1 C_1
   P efficiency{};               ///< mechanical power of the rotors over electrical power
   P load{};                     ///< W, constant consumption of everything but the motors
+  PROPWASH_MEMBERS(nominal_voltage, cells, capacity, full_voltage, resistance,
+                   polarisation_resistance, polarisation_time, efficiency, load)
 };
 
 /// Rotor speed [rad/s] reached at the present voltage by an open-loop command [rad/s]: speed is
@@ -57,6 +59,7 @@ struct BatteryState {
   T rest{};          ///< used fraction that is not yet subtracted from state_of_charge
   T polarisation{};  ///< V, across the RC pair
   T current{};       ///< A, during the last step
+  PROPWASH_MEMBERS(state_of_charge, rest, polarisation, current)
 };
 
 /// A battery at rest with a state of charge.
@@ -71,6 +74,7 @@ template <class P>
 struct RotorShaft {
   P torque_coefficient{};  ///< N m/(rad/s)^2
   P inertia{};             ///< kg m^2
+  PROPWASH_MEMBERS(torque_coefficient, inertia)
 };
 
 /// Constants of the circuit and its load for steps of one dt.
@@ -87,6 +91,9 @@ struct BatteryCircuit {
   P load{};                               ///< W
   P inverse_nominal{};                    ///< 1/V
   SmallArray<RotorShaft<P>, N> shafts{};  ///< of the rotors
+  PROPWASH_MEMBERS(cells, surplus, resistance_4, inverse_4, polarisation_resistance,
+                   polarisation_step, charge_step, inverse_efficiency, load, inverse_nominal,
+                   shafts)
 };
 
 /// A vehicle without a battery circuit.

@@ -15,6 +15,7 @@ struct ContactParameters {
   P friction{P(0.6)};  ///< Coulomb coefficient
   P leg{};             ///< m, from a rotor down to its foot, along body -z
   P height{};          ///< m, of the ground, world frame
+  PROPWASH_MEMBERS(frequency, damping, friction, leg, height)
 };
 
 /// The constants of a foot.
@@ -23,6 +24,7 @@ struct FootConstants {
   P stiffness{};  ///< N/m
   P damping{};    ///< N/(m/s), in all directions
   P friction{};   ///< Coulomb coefficient
+  PROPWASH_MEMBERS(stiffness, damping, friction)
 };
 
 /// The constants of one of `feet` feet of a vehicle of `mass` [kg].

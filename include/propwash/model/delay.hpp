@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -48,6 +49,7 @@ struct DelayLine {
     const Command& earlier = history[(newest + Capacity - steps - 1) % Capacity];
     return mean_command(later, earlier, fraction);
   }
+  PROPWASH_MEMBERS(history, newest)
 };
 
 /// A delay [s] in steps of dt [s], limited to what a DelayLine of `capacity` can represent.

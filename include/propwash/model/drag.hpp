@@ -15,6 +15,7 @@ template <class P, class Rotational = Mat3<P>>
 struct DragParameters {
   P translational{};        ///< N/(m/s)^2, k_fD
   Rotational rotational{};  ///< N m/(rad/s)^2, K_muD
+  PROPWASH_MEMBERS(translational, rotational)
 };
 
 /// (6) drag force [N, world frame]; `air_velocity_W` [m/s] is the velocity relative to the air,

@@ -52,6 +52,7 @@ struct LongitudinalGust {
   P decay{};  ///< 1 - exp(-V dt / L); exp(-V dt / L) itself would be rounded to 1 in float
   P noise{};  ///< factor on the normal of the step
   P gain{};   ///< m/s, sigma
+  PROPWASH_MEMBERS(decay, noise, gain)
 };
 
 /// One step of H_v, H_w = sigma sqrt(L / (pi V)) (1 + sqrt(3) L/V s) / (1 + L/V s)^2. The two
@@ -65,6 +66,8 @@ struct TransverseGust {
   P noise_second{};  ///< from the second normal to the second component
   P gain_first{};    ///< m/s, sigma cos 15 deg
   P gain_second{};   ///< m/s, sigma sin 15 deg
+  PROPWASH_MEMBERS(decay, coupling, noise_first, noise_shared, noise_second, gain_first,
+                   gain_second)
 };
 
 /// The filters of the three components for one step size. Contains only numbers of type P.
@@ -73,6 +76,7 @@ struct DrydenFilter {
   LongitudinalGust<P> longitudinal{};  ///< along the wind
   TransverseGust<P> lateral{};         ///< horizontal, across the wind
   TransverseGust<P> vertical{};        ///< along world z
+  PROPWASH_MEMBERS(longitudinal, lateral, vertical)
 };
 
 /// State of the filters, dimensionless: unit variance in stationary turbulence, correlated in time.
@@ -81,6 +85,7 @@ struct TurbulenceState {
   T longitudinal{};  ///< normalised gust along the wind
   T lateral[2]{};    ///< filter state of the horizontal gust across the wind
   T vertical[2]{};   ///< filter state of the vertical gust
+  PROPWASH_MEMBERS(longitudinal, lateral, vertical)
 };
 
 namespace detail {
@@ -140,33 +145,6 @@ inline DrydenFilter<double> make_dryden_filter(const DrydenParameters<double>& a
   const double horizontal = dryden_horizontal_deviation(air.wind_speed_6m, air.altitude);
   return {longitudinal_gust(along, horizontal), transverse_gust(along, horizontal),
           transverse_gust(up, dryden_vertical_deviation(air.wind_speed_6m))};
-}
-
-/// Calls f with every number of the filter, in order of declaration.
-template <class P, class F>
-PROPWASH_FN void for_each_number(DrydenFilter<P>& filter, F&& f) {
-  const auto transverse = [&](TransverseGust<P>& g) PROPWASH_LAMBDA {
-    f(g.decay), f(g.coupling), f(g.noise_first), f(g.noise_shared), f(g.noise_second);
-    f(g.gain_first), f(g.gain_second);
-  };
-  f(filter.longitudinal.decay), f(filter.longitudinal.noise), f(filter.longitudinal.gain);
-  transverse(filter.lateral);
-  transverse(filter.vertical);
-}
-
-/// Converts to another scalar type: `cast<float>(filter)`.
-template <class P>
-PROPWASH_FN DrydenFilter<P> cast(const DrydenFilter<double>& filter) {
-  const auto number = [](double x) PROPWASH_LAMBDA { return P(constant<P>(x)); };
-  const auto transverse = [&](const TransverseGust<double>& g) PROPWASH_LAMBDA {
-    return TransverseGust<P>{number(g.decay),        number(g.coupling),     number(g.noise_first),
-                             number(g.noise_shared), number(g.noise_second), number(g.gain_first),
-                             number(g.gain_second)};
-  };
-  const auto& u = filter.longitudinal;
-  return {{number(u.decay), number(u.noise), number(u.gain)},
-          transverse(filter.lateral),
-          transverse(filter.vertical)};
 }
 
 /// Initial state: a sample of stationary turbulence. Its covariance is the identity for every

@@ -16,6 +16,7 @@ struct GroundEffectParameters {
   P radius{};           ///< m, R of the rotors; 0: no ground effect
   P coefficient{P(1)};  ///< rho, factor of (R / 4z)^2; 1: Cheeseman and Bennett
   P height{};           ///< m, of the ground, world frame
+  PROPWASH_MEMBERS(radius, coefficient, height)
 };
 
 /// rho (R / 4)^2 [m^2], the parameter of ground_effect_factor.

@@ -38,6 +38,11 @@ struct ImuParameters {
   P gyroscope_range{
       std::numeric_limits<value_type_t<P>>::infinity()};  ///< rad/s, saturates at +-range
   P rate{};  ///< Hz, sampling rate; 0: one sample per physics step
+  PROPWASH_MEMBERS(accelerometer_noise_density, gyroscope_noise_density, accelerometer_bias_walk,
+                   gyroscope_bias_walk, accelerometer_bias_initial, gyroscope_bias_initial,
+                   position, attitude, accelerometer_scale, gyroscope_scale,
+                   accelerometer_resolution, gyroscope_resolution, accelerometer_range,
+                   gyroscope_range, rate)
 };
 
 /// The biases, the state of the device.
@@ -45,6 +50,7 @@ template <class T>
 struct ImuBias {
   Vec3<T> accelerometer{};  ///< m/s^2, b_a, sensor axes
   Vec3<T> gyroscope{};      ///< rad/s, b_W, sensor axes
+  PROPWASH_MEMBERS(accelerometer, gyroscope)
 };
 
 /// A sample of the white noise.
@@ -61,6 +67,7 @@ struct ImuDeviations {
   P gyroscope{};           ///< rad/s, white noise of a sample
   P accelerometer_walk{};  ///< m/s^2, bias increment
   P gyroscope_walk{};      ///< rad/s, bias increment
+  PROPWASH_MEMBERS(accelerometer, gyroscope, accelerometer_walk, gyroscope_walk)
 };
 
 /// One measurement, in sensor axes.
@@ -69,6 +76,7 @@ struct ImuReading {
   Vec3<T> specific_force{};  ///< m/s^2
   Vec3<T> angular_rate{};    ///< rad/s
   double time = 0.0;         ///< s, time of the sample
+  PROPWASH_MEMBERS(specific_force, angular_rate, time)
 };
 
 /// The parameters, and flags that let ideal properties be skipped.
@@ -78,28 +86,14 @@ struct ImuDevice {
   bool has_lever_arm = false;     ///< position is not zero
   bool is_rotated = false;        ///< attitude is not the identity
   bool is_digital = false;        ///< a resolution or a range is set
+  PROPWASH_MEMBERS(parameters, has_lever_arm, is_rotated, is_digital)
 };
 
 /// Converts parameters to type P and sets the flags.
 template <class P>
 ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {
   ImuDevice<P> device;
-  auto& p = device.parameters;
-  p.accelerometer_noise_density = P(from.accelerometer_noise_density);
-  p.gyroscope_noise_density = P(from.gyroscope_noise_density);
-  p.accelerometer_bias_walk = P(from.accelerometer_bias_walk);
-  p.gyroscope_bias_walk = P(from.gyroscope_bias_walk);
-  p.accelerometer_bias_initial = P(from.accelerometer_bias_initial);
-  p.gyroscope_bias_initial = P(from.gyroscope_bias_initial);
-  p.position = cast<P>(from.position);
-  p.attitude = cast<P>(from.attitude);
-  p.accelerometer_scale = cast<P>(from.accelerometer_scale);
-  p.gyroscope_scale = cast<P>(from.gyroscope_scale);
-  p.accelerometer_resolution = P(from.accelerometer_resolution);
-  p.gyroscope_resolution = P(from.gyroscope_resolution);
-  p.accelerometer_range = P(from.accelerometer_range);
-  p.gyroscope_range = P(from.gyroscope_range);
-  p.rate = P(from.rate);
+  device.parameters = cast_numbers<ImuParameters<P>>(from);
   device.has_lever_arm = squared_norm(from.position) > 0;
   device.is_rotated = from.attitude.x != 0 || from.attitude.y != 0 || from.attitude.z != 0;
   device.is_digital = from.accelerometer_resolution > 0 || from.gyroscope_resolution > 0 ||

@@ -15,6 +15,7 @@ template <class P>
 struct InflowParameters {
   P axial{};          ///< N/(rad/s)/(m/s), c_z: loss of thrust per speed along the axis
   P translational{};  ///< N/(m/s)^2, c_h: gain of thrust by the flow normal to the axis
+  PROPWASH_MEMBERS(axial, translational)
 };
 
 /// The change of thrust divided by the thrust coefficient [(rad/s)^2], for coefficients divided by

@@ -17,6 +17,8 @@ struct MotorParameters {
   PerRotor<P> speed_max{};           ///< rad/s, highest speed; commands are limited to it
   P speed_offset{};   ///< c_0: speed at duty cycle 0, extrapolated, over speed_max; 0 in the papers
   P command_delay{};  ///< s, dead time between command and lag; 0 in the papers
+  PROPWASH_MEMBERS(time_constant_up, time_constant_down, speed_min, speed_max, speed_offset,
+                   command_delay)
 };
 
 /// Steady rotor speed [rad/s] at the nominal voltage for a duty cycle from 0 to 1, affine: Quan,
@@ -30,6 +32,7 @@ PROPWASH_FN T speed_at_duty(const T& duty, const P& speed_max, const P& speed_of
 template <class P>
 struct MotorLag {
   P rate{};  ///< 1/s, 1 / tau_m
+  PROPWASH_MEMBERS(rate)
 };
 
 /// Different time constants for spin-up and spin-down, typical of brushed motors.
@@ -37,6 +40,7 @@ template <class P>
 struct AsymmetricMotorLag {
   P rate_up{};    ///< 1/s
   P rate_down{};  ///< 1/s
+  PROPWASH_MEMBERS(rate_up, rate_down)
 };
 
 /// (1) dw/dt = (w_c - w) / tau_m, rad/s^2.

@@ -18,6 +18,7 @@ struct RigidBodyParameters {
   P mass{};                               ///< kg
   Mat3<P> inertia{};                      ///< kg m^2, J about the centre of mass, body axes
   Vec3<P> gravity{P(0), P(0), P(-9.81)};  ///< m/s^2, in the world frame
+  PROPWASH_MEMBERS(mass, inertia, gravity)
 };
 
 /// Magnitude of the weight [N].
@@ -35,6 +36,7 @@ struct RigidBody {
   Inertia inertia{};          ///< kg m^2
   Inertia inertia_inverse{};  ///< 1/(kg m^2)
   Vec3<P> gravity_W{};        ///< m/s^2
+  PROPWASH_MEMBERS(mass, inverse_mass, inertia, inertia_inverse, gravity_W)
 };
 
 /// A body of diagonal inertia in normalised units, in which (9), (12) and (13) have fewer products:
@@ -49,6 +51,7 @@ struct PrincipalBody {
   P precession_x{};      ///< (13), x: factor on half rate y times rotor momentum
   P precession_y{};      ///< (13), y: factor on half rate x times rotor momentum
   Vec3<P> gravity_W{};   ///< m/s^2
+  PROPWASH_MEMBERS(inverse_mass, gyroscopic, precession_x, precession_y, gravity_W)
 };
 
 /// (8) dx/dt = v.

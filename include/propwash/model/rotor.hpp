@@ -20,6 +20,7 @@ struct RotorParameters {
   P thrust_coefficient{};  ///< N/(rad/s)^2, k_fT
   P torque_coefficient{};  ///< N m/(rad/s)^2, k_muT
   P inertia{};             ///< kg m^2, J_m about the axis
+  PROPWASH_MEMBERS(position, axis, spin, thrust_coefficient, torque_coefficient, inertia)
 };
 
 /// (4) thrust [N] along the rotor axis at a speed [rad/s].
@@ -64,6 +65,7 @@ struct RotorCoefficients {
   Force force_B{};     ///< N/(rad/s)^2, of speed |speed|, (2) and (4)
   Vec3<P> torque_B{};  ///< N m/(rad/s)^2, of speed |speed|, (3) to (5)
   Force reaction_B{};  ///< kg m^2, of acceleration in (5), of -speed in (14)
+  PROPWASH_MEMBERS(force_B, torque_B, reaction_B)
 };
 
 /// The largest accepted rotor effectiveness.

@@ -14,6 +14,7 @@ template <class P>
 struct RotorDragParameters {
   Vec3<P> linear{};  ///< 1/s, d: drag force per mass and speed, on each body axis
   P blow_back{};     ///< N m/(m/s), c: torque per lateral speed
+  PROPWASH_MEMBERS(linear, blow_back)
 };
 
 /// f_B = -m diag(d) v_B [N]; `air_velocity_B` [m/s] is the velocity relative to the air.

@@ -3,7 +3,6 @@
 /// The parameters of the equations of motion in any scalar type, for make_model.
 
 #include <cstddef>
-#include <type_traits>
 #include <vector>
 
 #include "propwash/vehicle/parameters.hpp"
@@ -23,21 +22,15 @@ struct DynamicsParameters {
   ContactParameters<P> contact;             ///< contact with the ground
 };
 
-namespace detail {
-
-/// Sets each number of the struct `to` to f(k, x), where x is number k of `from`, the same struct
-/// of doubles.
-template <class P, class To, class From, class F>
-void convert_numbers(To& to, const From& from, const F& f) {
-  constexpr std::size_t count = sizeof(From) / sizeof(double);
-  static_assert(sizeof(From) == count * sizeof(double) && sizeof(To) == count * sizeof(P) &&
-                    std::is_standard_layout_v<From> && std::is_standard_layout_v<To>,
-                "expected structs of the same numbers");
-  const auto* const values = reinterpret_cast<const double*>(&from);
-  auto* const numbers = reinterpret_cast<P*>(&to);
-  for (std::size_t k = 0; k < count; ++k) numbers[k] = f(k, values[k]);
+/// Calls f(a, b) with corresponding numbers of the parameters, after setting the number of rotors.
+template <class P, class F>
+void for_each_dynamics_pair(DynamicsParameters<P>& to, const VehicleParameters& from, const F& f) {
+  to.rotors.resize(from.rotors.size());
+  for (std::size_t i = 0; i < to.rotors.size(); ++i) for_each_pair(to.rotors[i], from.rotors[i], f);
+  for_each_pair(to.body, from.body, f), for_each_pair(to.motor, from.motor, f);
+  for_each_pair(to.drag, from.drag, f), for_each_pair(to.rotor_drag, from.rotor_drag, f);
+  for_each_pair(to.inflow, from.inflow, f), for_each_pair(to.contact, from.contact, f);
+  for_each_pair(to.ground_effect, from.ground_effect, f);
 }
-
-}  // namespace detail
 
 }  // namespace propwash

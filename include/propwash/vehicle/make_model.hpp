@@ -17,12 +17,15 @@ inline bool is_uniform(const MotorParameters<double>& motor) {
          motor.speed_max.is_uniform();
 }
 
-/// Whether a vehicle has inflow, ground effect or contact with the ground.
+/// Whether a vehicle has inflow or ground effect.
 inline bool has_rotor_flow(const VehicleParameters& vehicle) {
   const auto& ground = vehicle.ground_effect;
   return vehicle.inflow.axial != 0 || vehicle.inflow.translational != 0 ||
-         (ground.radius != 0 && ground.coefficient != 0) || vehicle.contact.frequency != 0;
+         (ground.radius != 0 && ground.coefficient != 0);
 }
+
+/// Whether a vehicle has contact with the ground.
+inline bool has_contact(const VehicleParameters& vehicle) { return vehicle.contact.frequency != 0; }
 
 /// Whether a vehicle has the structure that ParallelShape requires, and no battery circuit.
 inline bool is_parallel(const VehicleParameters& vehicle) {
@@ -36,7 +39,8 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
   const auto& air = vehicle.rotor_drag;
   return diagonal(vehicle.body.inertia) && diagonal(vehicle.drag.rotational) &&
          is_uniform(vehicle.motor) && vehicle.battery.cells == 0 && air.blow_back == 0 &&
-         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0 && !has_rotor_flow(vehicle);
+         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0 && !has_rotor_flow(vehicle) &&
+         !has_contact(vehicle);
 }
 
 namespace detail {
@@ -90,35 +94,39 @@ void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Inertia>& to) {
   make_matrix(inverse(from.inertia), to.inertia_inverse);
 }
 
-/// Sets the constants of the air at the rotors; `model.rotors` must be set.
+/// Sets the constants of the air at the rotors and of the feet; `model.rotors` must be set.
 template <class Vehicle, class P, int N, class Shape>
-void make_rotor_air(const Vehicle& from, MulticopterModel<P, N, Shape>& model) {
-  model.rotor_drag = {cast<P>(from.rotor_drag.linear), P(from.rotor_drag.blow_back)};
-  model.flow.resize(model.rotors.size());
+void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model) {
+  auto& air = model.air;
+  auto& feet = model.feet;
+  air.rotor_drag = {cast<P>(from.rotor_drag.linear), P(from.rotor_drag.blow_back)};
+  air.flow.resize(model.rotors.size()), feet.rotors_B.resize(model.rotors.size());
   for (int i = 0; i < model.rotors.size(); ++i) {
     const auto& rotor = from.rotors[static_cast<std::size_t>(i)];
-    model.flow[i] = {cast<P>(rotor.position),
-                     cast<P>(rotor.axis),
-                     {P(from.inflow.axial / rotor.thrust_coefficient),
-                      P(from.inflow.translational / rotor.thrust_coefficient)}};
+    feet.rotors_B[i] = cast<P>(rotor.position);
+    air.flow[i] = {cast<P>(rotor.position),
+                   cast<P>(rotor.axis),
+                   {P(from.inflow.axial / rotor.thrust_coefficient),
+                    P(from.inflow.translational / rotor.thrust_coefficient)}};
   }
-  model.ground_area = P(ground_effect_area(from.ground_effect));
-  model.ground_height = P(from.ground_effect.height);
+  air.ground_area = P(ground_effect_area(from.ground_effect));
+  air.ground_height = P(from.ground_effect.height);
   const auto& contact = from.contact;
   const auto foot = foot_constants(contact, from.body.mass, model.rotors.size());
-  model.foot = {P(foot.stiffness), P(foot.damping), P(foot.friction)};
-  model.leg = P(contact.leg);
-  model.contact_height = P(contact.height);
+  feet.foot = {P(foot.stiffness), P(foot.damping), P(foot.friction)};
+  feet.leg = P(contact.leg);
+  feet.ground_height = P(contact.height);
   if constexpr (std::is_same_v<Vehicle, VehicleParameters>) {
-    model.has_flow = has_rotor_flow(from);
-    model.has_contact = contact.frequency != 0;
+    air.has_flow = has_rotor_flow(from);
+    feet.has_contact = has_contact(from);
   }
 }
 
 }  // namespace detail
 
 /// The constants of a vehicle, which must have the structure of Shape. Vehicle is
-/// VehicleParameters or DynamicsParameters, with which `has_flow` and `has_contact` are false.
+/// VehicleParameters or DynamicsParameters, with which `air.has_flow` and `feet.has_contact` are
+/// false.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;
@@ -132,7 +140,7 @@ MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   detail::make_motors(vehicle.motor, model);
   detail::make_matrix(vehicle.drag.rotational, model.drag.rotational);
   model.drag.translational = P(vehicle.drag.translational);
-  if constexpr (Shape::has_rotor_air) detail::make_rotor_air(vehicle, model);
+  if constexpr (Shape::has_rotor_air) detail::make_air_and_feet(vehicle, model);
   return model;
 }
 

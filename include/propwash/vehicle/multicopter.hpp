@@ -104,14 +104,15 @@ class Multicopter {
     if (constants_.allocation.rank < 4) refuse_rate_thrust();
     prepare_step(dt);
     memory_.outer_loop = -1;
-    advance(rate_controlled(command));
+    const RateThrust<T> rates{cast<T>(command.rates), T(command.thrust)};
+    advance(&rates, nullptr);
   }
   template <int M, class U>
   void step(const RotorSpeeds<M, U>& command, double dt) {
     const SmallArray<T, N> speeds = speeds_of(command);
     prepare_step(dt);
     memory_.outer_loop = -1;
-    advance(speeds);
+    advance(nullptr, &speeds);
   }
 
   /// The same for an AttitudeThrust, VelocityCommand, PositionCommand or TrajectoryCommand of
@@ -145,8 +146,9 @@ class Multicopter {
   State derivative(const State& state, const RotorSpeeds<M, U>& command) const {
     require_rotors(state.rotor_speeds.size());
     MulticopterInput<T, N> input = memory_.input;
-    input.command = motor_commands(
-        speeds_of(command), [](SmallArray<T, N>&) {},
+    input.command = limited(constants_.model, speeds_of(command));
+    drive_motors(
+        constants_.model, input.command, [](SmallArray<T, N>&) {}, has_battery(),
         [this](const SmallArray<T, N>&) { return voltage_ratio(); });
     input.force_W = memory_.external_force_W;
     input.torque_B = memory_.external_torque_B;
@@ -236,6 +238,7 @@ class Multicopter {
   };
 
   void require_rotors(int count) const { detail::require_rotors(count, rotors()); }
+  bool has_battery() const { return parameters_.battery.nominal_voltage > 0.0; }
   bool has_circuit() const { return parameters_.battery.cells > 0.0; }
   void require_circuit(bool expected) const {
     if (has_circuit() != expected) detail::refuse_battery(parameters_);
@@ -270,30 +273,23 @@ class Multicopter {
   }
   void require_time_step(double dt) const;
   void prepare(double dt);
-  SmallArray<T, N> rate_controlled(const RateThrust<T>& command);
-  template <class U>
-  SmallArray<T, N> rate_controlled(const RateThrust<U>& command) {
-    return rate_controlled(RateThrust<T>{cast<T>(command.rates), T(command.thrust)});
-  }
   T voltage_ratio() const {
     return static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
   }
-  T discharge_battery(const SmallArray<T, N>& commands);
-  template <class Delay, class RatioAt>
-  SmallArray<T, N> motor_commands(const SmallArray<T, N>& command, const Delay& delay,
-                                  const RatioAt& ratio_at) const;
   template <class F>
   auto with_model(const F& f) const {
     return parallel_ ? f(parallel_model_) : f(constants_.model);
   }
   State rate(const State& state, const MulticopterInput<T, N>& input) const;
   void refuse_rate_thrust() const;
-  void advance(const SmallArray<T, N>& command);
+  template <class HeldWrench>
+  struct Host;
+  void advance(const RateThrust<T>* rates, const SmallArray<T, N>* speeds);
+  template <class Held, class Shape>
+  void fly(const MulticopterModel<T, N, Shape>& model, const RateThrust<T>* rates,
+           const SmallArray<T, N>* speeds);
   void prepare_outer();
   void update_outer(const OuterLoopCommand<T>& command, const MotionEstimate<T>* estimate);
-  template <class Held, class Shape>
-  void integrate(const MulticopterModel<T, N, Shape>& model);
-  void draw_noise();
   void draw_imu_noise();
   ImuReading<T> measured() const;
 

@@ -27,24 +27,36 @@ struct RotorFlow {
   Vec3<P> position_B{};          ///< m, from the centre of mass
   Vec3<P> axis_B{};              ///< unit vector of positive thrust
   InflowParameters<P> inflow{};  ///< divided by the thrust coefficient
+  PROPWASH_MEMBERS(position_B, axis_B, inflow)
 };
 
-/// The constants of the terms that depend on the air at the rotors, and of the feet below them.
+/// The constants of the terms that depend on the air at the rotors.
 template <class P, int N>
 struct RotorAir {
   RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
-  bool has_flow = false;                ///< whether there is inflow, ground effect or contact
-  bool has_contact = false;             ///< whether there is contact
+  bool has_flow = false;                ///< whether there is inflow or ground effect
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame
-  FootConstants<P> foot{};              ///< of the contact, the same for all feet
-  P leg{};                              ///< m, from a rotor down to its foot
-  P contact_height{};                   ///< m, of the ground under the feet, world frame
+  PROPWASH_MEMBERS(rotor_drag, has_flow, flow, ground_area, ground_height)
 };
 
 /// No such terms.
 struct NoRotorAir {};
+
+/// The constants of the feet, one below each rotor.
+template <class P, int N>
+struct Feet {
+  bool has_contact = false;           ///< whether they touch the ground
+  SmallArray<Vec3<P>, N> rotors_B{};  ///< m, from the centre of mass to the rotor above each foot
+  P leg{};                            ///< m, from a rotor down to its foot
+  FootConstants<P> foot{};            ///< the same for all feet
+  P ground_height{};                  ///< m, world frame
+  PROPWASH_MEMBERS(has_contact, rotors_B, leg, foot, ground_height)
+};
+
+/// A vehicle without feet.
+struct NoFeet {};
 
 /// The vehicles of the papers: diagonal matrices, rotor axes along body z, identical motors.
 struct ParallelShape {
@@ -70,7 +82,10 @@ struct ParallelShape {
   /// The air at the rotors.
   template <class P, int N>
   using Air = NoRotorAir;
-  static constexpr bool has_rotor_air = false;  ///< whether the model has the terms of RotorAir
+  /// The feet.
+  template <class P, int N>
+  using FeetOf = NoFeet;
+  static constexpr bool has_rotor_air = false;  ///< whether the model has RotorAir and Feet
   static constexpr double rate_unit = 1.0;      ///< rad/s, unit of body rates in the model
 };
 
@@ -108,14 +123,17 @@ struct GeneralShape {
   /// The air at the rotors.
   template <class P, int N>
   using Air = RotorAir<P, N>;
-  static constexpr bool has_rotor_air = true;  ///< whether the model has the terms of RotorAir
+  /// The feet.
+  template <class P, int N>
+  using FeetOf = Feet<P, N>;
+  static constexpr bool has_rotor_air = true;  ///< whether the model has RotorAir and Feet
   /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 1.0;
 };
 
 /// The constants of the equations of motion. P is a scalar, common to all lanes, or a pack.
 template <class P, int N, class Shape>
-struct MulticopterModel : Shape::template Air<P, N> {
+struct MulticopterModel {
   using Matrix = typename Shape::template Matrix<P>;  ///< A matrix such as the inertia.
   /// Coefficients of a rotor.
   using Rotor = RotorCoefficients<P, typename Shape::template Force<P>>;
@@ -125,7 +143,16 @@ struct MulticopterModel : Shape::template Air<P, N> {
   typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};  ///< motor lag
   typename Shape::template EachRotor<P, N> speed_min{};                            ///< rad/s
   typename Shape::template EachRotor<P, N> speed_max{};                            ///< rad/s
-  DragParameters<P, Matrix> drag{};  ///< quadratic drag of the body
+  DragParameters<P, Matrix> drag{};              ///< quadratic drag of the body
+  typename Shape::template Air<P, N> air{};      ///< the air at the rotors
+  typename Shape::template FeetOf<P, N> feet{};  ///< the feet
+  PROPWASH_MEMBERS(body, rotors, motor, speed_min, speed_max, drag, air, feet)
+
+  /// Whether forces depend on the place and the motion relative to the ground.
+  PROPWASH_FN bool depends_on_ground() const {
+    if constexpr (Shape::has_rotor_air) return air.has_flow || feet.has_contact;
+    return false;
+  }
 };
 
 /// The inputs, constant during a step. Wind and Held are Vec3<T>, or Zero3 if absent.
@@ -135,6 +162,7 @@ struct MulticopterInput {
   Wind wind_W{};               ///< m/s, velocity of the air
   Held force_W{};              ///< N, external force plus process noise (10)
   Held torque_B{};             ///< N m, external torque plus process noise (10)
+  PROPWASH_MEMBERS(command, wind_W, force_W, torque_B)
 };
 
 namespace detail {
@@ -156,8 +184,9 @@ PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
   forces.drag_W = drag_force(model.drag, air_velocity_W);
   if constexpr (Shape::has_rotor_air) {
     const Vec3<T> air_velocity_B = rotate_inverse(q_WB, air_velocity_W);
-    forces.rotor_drag_B = rotor_drag_force(model.rotor_drag, model.body.mass, air_velocity_B);
-    forces.blow_back_B = blow_back_torque(model.rotor_drag, air_velocity_B);
+    const auto& rotor_drag = model.air.rotor_drag;
+    forces.rotor_drag_B = rotor_drag_force(rotor_drag, model.body.mass, air_velocity_B);
+    forces.blow_back_B = blow_back_torque(rotor_drag, air_velocity_B);
   }
   return forces;
 }
@@ -176,13 +205,13 @@ PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& m
   const T zero(constant<T>(0));
   const Vec3<T> velocity_B = rotate_inverse(state.attitude, state.velocity);
   const Vec3<T> up_B = rotate_inverse(state.attitude, Vec3<T>{zero, zero, T(constant<T>(1))});
-  const T height = state.position.z - model.contact_height;
+  const auto& feet = model.feet;
+  const T height = state.position.z - feet.ground_height;
   ForceTorque<T> sum;
-  const int feet = state.rotor_speeds.size();
-  for (int i = 0; i < feet; ++i) {
-    Vec3<P> foot_B = model.flow[i].position_B;
-    foot_B.z = foot_B.z - model.leg;
-    const Vec3<T> force_B = foot_force(model.foot, up_B, height + dot(up_B, foot_B),
+  for (int i = 0; i < state.rotor_speeds.size(); ++i) {
+    Vec3<P> foot_B = feet.rotors_B[i];
+    foot_B.z = foot_B.z - feet.leg;
+    const Vec3<T> force_B = foot_force(feet.foot, up_B, height + dot(up_B, foot_B),
                                        velocity_B + cross(state.body_rates, foot_B));
     sum.force_B = sum.force_B + force_B;
     sum.torque_B = sum.torque_B + cross(foot_B, force_B);
@@ -190,28 +219,29 @@ PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& m
   return sum;
 }
 
-/// What inflow and ground effect add to the thrust of the rotors, and the contact. `state` moves
+/// The contact, and what inflow and ground effect add to the thrust of the rotors. `state` moves
 /// relative to the ground.
 template <class T, int N, class P, class Shape, class Wind>
-PROPWASH_FN ForceTorque<T> flow_wrench(const MulticopterModel<P, N, Shape>& model,
-                                       const MulticopterState<T, N>& state, const Wind& wind_W) {
+PROPWASH_FN ForceTorque<T> ground_wrench(const MulticopterModel<P, N, Shape>& model,
+                                         const MulticopterState<T, N>& state, const Wind& wind_W) {
+  ForceTorque<T> sum;
+  if (model.feet.has_contact) sum = contact_wrench(model, state);
+  if (!model.air.has_flow) return sum;
   const T zero(constant<T>(0));
   const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
   const Vec3<T> up_B = rotate_inverse(state.attitude, Vec3<T>{zero, zero, T(constant<T>(1))});
-  const T height = state.position.z - model.ground_height;
-  ForceTorque<T> sum;
-  if (model.has_contact) sum = contact_wrench(model, state);
+  const T height = state.position.z - model.air.ground_height;
   // a plain loop over a copy: unrolled, it would slow down the general kernels of other vehicles
   const SmallArray<T, N> speeds = state.rotor_speeds;
   for (int i = 0; i < speeds.size(); ++i) {
-    const auto& rotor = model.flow[i];
+    const auto& rotor = model.air.flow[i];
     const T& speed = speeds[i];
     const T in_still_air = signed_square(speed);
     const Vec3<T> hub_velocity_B = air_velocity_B + cross(state.body_rates, rotor.position_B);
     const T in_flow =
         in_still_air + inflow_change(rotor.inflow, rotor.axis_B, speed, hub_velocity_B);
-    const T factor = ground_effect_factor(model.ground_area, height + dot(up_B, rotor.position_B),
-                                          dot(up_B, rotor.axis_B));
+    const T factor = ground_effect_factor(
+        model.air.ground_area, height + dot(up_B, rotor.position_B), dot(up_B, rotor.axis_B));
     const Vec3<T> thrust_B = model.rotors[i].force_B * (in_flow * factor - in_still_air);
     sum.force_B = sum.force_B + thrust_B;
     sum.torque_B = sum.torque_B + cross(rotor.position_B, thrust_B);
@@ -257,10 +287,10 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
   });
   auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, accelerations);
   if constexpr (Shape::has_rotor_air) {
-    if (model.has_flow) {
-      const auto flow = detail::flow_wrench(model, state, input.wind_W);
-      rotors.force_B = rotors.force_B + flow.force_B;
-      rotors.torque_B = rotors.torque_B + flow.torque_B;
+    if (model.depends_on_ground()) {
+      const auto ground = detail::ground_wrench(model, state, input.wind_W);
+      rotors.force_B = rotors.force_B + ground.force_B;
+      rotors.torque_B = rotors.torque_B + ground.torque_B;
     }
   }
   return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
@@ -276,7 +306,9 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
   Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.force_W);
   if constexpr (Shape::has_rotor_air) {
     force_B = force_B + air.rotor_drag_B;
-    if (model.has_flow) force_B = force_B + detail::flow_wrench(model, state, input.wind_W).force_B;
+    if (model.depends_on_ground()) {
+      force_B = force_B + detail::ground_wrench(model, state, input.wind_W).force_B;
+    }
   }
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
     force_B = force_B + model.rotors[i].force_B * signed_square(state.rotor_speeds[i]);

@@ -50,6 +50,10 @@ struct MulticopterSnapshot {
   int outer_loop = -1;         ///< the OuterLoop of the last step; -1: none
   RateThrust<T> held_rates{};  ///< last output of an outer loop
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
+  PROPWASH_MEMBERS(vehicle, integrator, noise, seed, id, state, controller, bias, input,
+                   noise_force_W, noise_torque_B, external_force_W, external_torque_B,
+                   rotor_effectiveness, delay, held_reading, imu_phase, voltage, battery, dt, time,
+                   steps, outer, outer_loop, held_rates, held_speeds)
 };
 
 /// Whether a snapshot is valid for a vehicle: array sizes match the number of rotors, all numbers
@@ -69,30 +73,7 @@ bool is_valid(const MulticopterSnapshot<N, T>& s, const VehicleParameters& vehic
                s.outer_loop <= static_cast<int>(OuterLoop::incremental);
   for (const auto& past : s.delay.history) valid = valid && complete(past);
   if (!valid) return false;
-  for (const double x : {s.held_reading.time, s.imu_phase, s.voltage, s.time}) {
-    valid = valid && is_finite(x);
-  }
-  for (const T x : {s.held_rates.thrust, s.battery.state_of_charge, s.battery.rest,
-                    s.battery.polarisation, s.battery.current}) {
-    valid = valid && is_finite(x);
-  }
-  auto outer = s.outer;
-  for_each_number(outer, [&](const T& x) { valid = valid && is_finite(x); });
-  for (const auto& v :
-       {s.state.position, s.state.velocity, s.state.body_rates, s.controller.filter.value,
-        s.controller.filter.derivative, s.controller.integral, s.bias.accelerometer,
-        s.bias.gyroscope, s.input.wind_W, s.noise_force_W, s.noise_torque_B, s.external_force_W,
-        s.external_torque_B, s.held_reading.specific_force, s.held_reading.angular_rate,
-        s.held_rates.rates}) {
-    valid = valid && is_finite(v);
-  }
-  const auto check_speeds = [&](const SmallArray<T, N>& speeds) {
-    for (const T& speed : speeds) valid = valid && is_finite(speed);
-  };
-  for (const auto& speeds : {s.state.rotor_speeds, s.input.command, s.held_speeds}) {
-    check_speeds(speeds);
-  }
-  for (const auto& past : s.delay.history) check_speeds(past);
+  for_each_number(s, [&](const auto& x) { valid = valid && is_finite(x); });
   for (int i = 0; valid && i < s.state.rotor_speeds.size(); ++i) {
     // with too long a dt, speeds can exceed the limits
     const double limit = 2.0 * detail::full_speed(vehicle.motor, i);
@@ -100,7 +81,7 @@ bool is_valid(const MulticopterSnapshot<N, T>& s, const VehicleParameters& vehic
             is_within(s.rotor_effectiveness[i], T(0), T(max_effectiveness));
   }
   const auto& q = s.state.attitude;
-  return valid && is_finite(q) && std::abs(squared_norm(q) - T(1)) < T(1e-3);
+  return valid && std::abs(squared_norm(q) - T(1)) < T(1e-3);
 }
 
 }  // namespace propwash

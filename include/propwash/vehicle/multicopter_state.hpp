@@ -15,6 +15,7 @@ struct RigidBodyState {
   Vec3<T> velocity{};                      ///< m/s
   Quat<T> attitude = Quat<T>::identity();  ///< q_WB
   Vec3<T> body_rates{};                    ///< rad/s
+  PROPWASH_MEMBERS(position, velocity, attitude, body_rates)
 };
 
 template <class T>
@@ -36,6 +37,7 @@ struct MulticopterState {
   Quat<T> attitude = Quat<T>::identity();  ///< q_WB, a unit quaternion, from body to world frame
   Vec3<T> body_rates{};                    ///< rad/s, body frame
   SmallArray<T, N> rotor_speeds{};         ///< rad/s, positive for thrust along the rotor axis
+  PROPWASH_MEMBERS(position, velocity, attitude, body_rates, rotor_speeds)
 };
 
 template <class T, int N>

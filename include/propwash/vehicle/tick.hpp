@@ -1,17 +1,17 @@
 #pragma once
 /// @file
-/// The parts of one step of a multicopter, as functions over the scalar type T of its state.
+/// One step of a multicopter, tick(), over the scalar type T of its state:
 ///
 ///     1. command        rate_loop: gyroscope reading at the end of the previous step -> rate
-///                       controller -> allocation; or `limited` for commanded rotor speeds
+///                       controller -> allocation; or commanded rotor speeds
 ///     2. motors         drive_motors: command delay, battery voltage, limits
-///     3. disturbances   noise_force, noise_torque, external wrench, wind: constant in a step
-///     4. motion         step_in_air: forces -> rigid body -> integrate -> project
-///     5. sensors        imu_read: the state at the end of the step
+///     3. disturbances   process noise, external wrench, bias walk, turbulence: constant in a step
+///     4. motion         step_in_air: forces -> rigid body -> integrate -> project; floor
+///     5. sensors        the host reads the IMU (imu_read) at the end of the step
 ///
-/// Multicopter (double, float), the kernels of a fleet (packs), Linearizer (dual numbers) and
-/// OpenLoop (dual numbers of packs) call these functions. Each of them holds the state, draws the
-/// random numbers and schedules the samples of a slow IMU.
+/// Multicopter (double, float), the kernels of a fleet (packs), the traces of gradients, OpenLoop
+/// (dual numbers of packs) and a GPU thread call tick() with a host: the class that supplies what
+/// differs between them, see TickHost.
 
 #include <type_traits>
 
@@ -19,10 +19,23 @@
 #include "propwash/control/rate_control.hpp"
 #include "propwash/integrate/decay.hpp"
 #include "propwash/model/battery.hpp"
+#include "propwash/model/dryden.hpp"
+#include "propwash/model/ground.hpp"
 #include "propwash/model/imu.hpp"
+#include "propwash/random/normal.hpp"
 #include "propwash/vehicle/multicopter_model.hpp"
+#include "propwash/vehicle/switches.hpp"
 
 namespace propwash {
+
+/// The turbulence and the heading of the mean wind.
+template <class P>
+struct TurbulenceConstants {
+  DrydenFilter<P> filter{};
+  P cos_heading{};
+  P sin_heading{};
+  PROPWASH_MEMBERS(filter, cos_heading, sin_heading)
+};
 
 /// The constants of a step, from the parameters of a vehicle and dt; see make_tick_constants.hpp. P
 /// is a scalar, common to all lanes, or a pack with one number per lane.
@@ -40,7 +53,23 @@ struct TickConstants {
   Vec3<P> torque_deviation{};         ///< process noise held for dt, torque units of the model
   ImuDeviations<P> imu_deviations{};  ///< for steps of dt
   typename Shape::template Battery<P, N> battery{};  ///< for steps of dt
+  TurbulenceConstants<P> turbulence{};               ///< for steps of dt
+  PROPWASH_MEMBERS(model, lag, allocation, law, imu, per_force, per_torque, force_deviation,
+                   torque_deviation, imu_deviations, battery, turbulence)
 };
+
+/// Sets the flags of constants.
+template <class P, int N, class Shape>
+PROPWASH_FN void set_flags(TickConstants<P, N, Shape>& c, const TickSwitches& switches) {
+  c.imu.has_lever_arm = switches.has_lever_arm;
+  c.imu.is_rotated = switches.imu_is_rotated;
+  c.imu.is_digital = switches.is_digital;
+  c.law.gyroscopic_term = switches.gyroscopic_term;
+  if constexpr (Shape::has_rotor_air) {
+    c.model.air.has_flow = switches.rotor_flow;
+    c.model.feet.has_contact = switches.contact;
+  }
+}
 
 /// Rotor speeds [rad/s] limited to the range of the motors.
 template <class T, int N, class P, class Shape>
@@ -169,7 +198,7 @@ PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
                                                const Time& dt) {
   if constexpr (Shape::has_rotor_air) {
     // these terms depend on the motion relative to the ground, which moves relative to the air
-    if (has_wind && model.has_flow) {
+    if (has_wind && model.depends_on_ground()) {
       const MulticopterInput<T, N, Vec3<T>, Held> in_world{input.command, wind_W, input.force_W,
                                                            input.torque_B};
       return multicopter_step(method, model, x, in_world, dt);
@@ -201,6 +230,205 @@ PROPWASH_FN ImuReading<T> imu_read(const MulticopterModel<P, N, Shape>& model,
   }
   return imu_reading(imu, specific_force(model, x, input), x.body_rates * unit,
                      angular_acceleration_B, bias, noise, time);
+}
+
+/// The state that tick() changes; everything else that changes belongs to the host.
+template <class T, int N, class Input = MulticopterInput<T, N>>
+struct TickMemory {
+  MulticopterState<T, N> state{};       ///< in the units of the model
+  RateControllerState<T> controller{};  ///< state of the rate controller
+  ImuBias<T> bias{};                    ///< biases of the IMU
+  Input input{};                        ///< motor commands, force and torque of the last step
+};
+
+/// The base class of hosts of tick(): what a host may supply, and the defaults. tick() calls only
+/// the functions of enabled features.
+template <class T, int N>
+struct TickHost {
+  using Held = Vec3<T>;  ///< of the force and torque that are constant in a step; Zero3: none
+  /// Features that the host supports. With less than everything, memory.input.command are the
+  /// motor commands.
+  static constexpr TickWork work = TickWork::everything;
+
+  PROPWASH_FN static constexpr TickSwitches switches() { return {}; }  ///< enabled features
+
+  // 1. command
+  PROPWASH_FN void begin() {}                                       ///< called first
+  PROPWASH_FN static constexpr bool has_rates() { return false; }   ///< rates and thrust, or speeds
+  PROPWASH_FN RateThrust<T> rate_thrust() const { return {}; }      ///< with has_rates()
+  PROPWASH_FN SmallArray<T, N> rotor_speeds() const { return {}; }  ///< rad/s, within the limits
+  PROPWASH_FN Vec3<T> held_angular_rate() const { return {}; }      ///< of a slow IMU, rad/s
+  PROPWASH_FN Vec3<T> gyroscope_noise() const { return {}; }        ///< rad/s
+
+  // 2. motors
+  PROPWASH_FN void delay(SmallArray<T, N>&) {}          ///< replaces commands by the delayed ones
+  PROPWASH_FN T voltage_ratio() { return T{}; }         ///< voltage over nominal voltage
+  PROPWASH_FN BatteryState<T> battery() { return {}; }  ///< of the circuit
+  PROPWASH_FN void set_battery(const BatteryState<T>&, const T& /*voltage_ratio*/) {}
+  PROPWASH_FN SmallArray<T, N> rotor_effectiveness() const { return {}; }
+
+  // 3. disturbances
+  PROPWASH_FN NormalsOf<T> normals(Stream) const { return {}; }  ///< of this step
+  PROPWASH_FN void keep_noise(const Vec3<T>& /*force_W*/, const Vec3<T>& /*torque_B*/) {}
+  PROPWASH_FN Vec3<T> external_force_W() const { return {}; }   ///< N
+  PROPWASH_FN Vec3<T> external_torque_B() const { return {}; }  ///< N m
+  PROPWASH_FN Vec3<T> wind_W() const { return {}; }             ///< m/s, mean wind
+  PROPWASH_FN TurbulenceState<T> turbulence() const { return {}; }
+  PROPWASH_FN void set_turbulence(const TurbulenceState<T>&) {}
+
+  // 4. motion
+  PROPWASH_FN value_type_t<T> floor() const { return {}; }  ///< m, world frame
+  template <class Mask>
+  PROPWASH_FN void touch(const Mask&) {}  ///< which vehicles the floor has stopped
+
+  // 5. sensors
+  PROPWASH_FN void end() {}  ///< called last
+};
+
+/// Body rates [rad/s] of a state in the units of the model.
+template <class Shape, class T, int N>
+PROPWASH_FN Vec3<T> body_rates_of(const MulticopterState<T, N>& x) {
+  if constexpr (Shape::rate_unit == 1.0) return x.body_rates;
+  return x.body_rates * constant<T>(Shape::rate_unit);
+}
+
+/// The force and the torque that are held in a step: process noise and external wrench.
+template <class T, class P, int N, class Shape, class Input, class Host>
+PROPWASH_FN void hold_wrench(const TickConstants<P, N, Shape>& c, Input& input, Host& host) {
+  const auto& on = host.switches();
+  if (on.process_noise) {
+    const auto& z = host.normals(Stream::process_noise);
+    input.force_W = noise_force<T>(c, z);
+    input.torque_B = noise_torque<T>(c, z);
+    host.keep_noise(input.force_W, input.torque_B);
+  }
+  if constexpr (Host::work == TickWork::everything) {
+    if (!on.external_wrench) return;
+    Vec3<T> force_W = host.external_force_W() * c.per_force;
+    Vec3<T> torque_B = cwise_product(host.external_torque_B(), c.per_torque);
+    if (on.process_noise) {
+      force_W = force_W + input.force_W;
+      torque_B = torque_B + input.torque_B;
+    }
+    input.force_W = force_W;
+    input.torque_B = torque_B;
+  }
+}
+
+/// The velocity [m/s] of the air: mean wind and turbulence.
+template <class T, class P, int N, class Shape, class Host>
+PROPWASH_FN Vec3<T> air_velocity(const TickConstants<P, N, Shape>& c, const Host& host) {
+  const Vec3<T> wind_W = host.wind_W();
+  if (!host.switches().turbulence) return wind_W;
+  const auto& air = c.turbulence;
+  return wind_W + turbulence_in_world(turbulence_velocity(air.filter, host.turbulence()),
+                                      air.cos_heading, air.sin_heading);
+}
+
+namespace detail {
+
+/// The commands of the motors in this step.
+template <class T, class P, int N, class Shape, class Model, class Memory, class Host>
+PROPWASH_FN void command_motors(const TickConstants<P, N, Shape>& c, const Model& model,
+                                Memory& memory, Host& host) {
+  const auto& on = host.switches();
+  host.begin();
+  auto& command = memory.input.command;
+  const auto set = [&](const SmallArray<T, N>& speeds) PROPWASH_LAMBDA {
+    for_each_index<N>(speeds.size(), [&](int i) PROPWASH_LAMBDA { command[i] = speeds[i]; });
+  };
+  if (host.has_rates()) {
+    const Vec3<T> gyroscope_S = on.imu_is_slower
+                                    ? host.held_angular_rate()
+                                    : read_body_rates(c.imu, body_rates_of<Shape>(memory.state),
+                                                      memory.bias, host.gyroscope_noise());
+    set(rate_loop(c, memory.controller, gyroscope_S, host.rate_thrust()));
+  } else {
+    set(host.rotor_speeds());
+  }
+  drive_motors(
+      model, command, [&](SmallArray<T, N>& speeds) PROPWASH_LAMBDA { host.delay(speeds); }, on.battery,
+      [&]([[maybe_unused]] const SmallArray<T, N>& speeds) PROPWASH_LAMBDA {
+        if constexpr (Shape::has_battery_circuit) {
+          if (on.battery_circuit) {
+            BatteryState<T> battery = host.battery();
+            const T ratio = discharge(c, battery, host.voltage_ratio(), memory.state.rotor_speeds,
+                                      speeds, host.rotor_effectiveness());
+            host.set_battery(battery, ratio);
+            return ratio;
+          }
+        }
+        return host.voltage_ratio();
+      });
+}
+
+/// The input of step_in_air, which subtracts the wind itself.
+template <class Held, class T, int N, class Wind, class Kept>
+PROPWASH_FN decltype(auto) in_still_air(const MulticopterInput<T, N, Wind, Kept>& input) {
+  if constexpr (std::is_same_v<Wind, Zero3> && std::is_same_v<Held, Kept>) {
+    return (input);
+  } else {
+    MulticopterInput<T, N, Zero3, Held> still;
+    still.command = input.command;
+    if constexpr (!std::is_same_v<Held, Zero3>) {
+      still.force_W = input.force_W;
+      still.torque_B = input.torque_B;
+    }
+    return still;
+  }
+}
+
+/// Copies element by element, because GCC copies an array of packs through memory.
+template <class T, int N>
+PROPWASH_FN void assign(MulticopterState<T, N>& x, const MulticopterState<T, N>& next) {
+  x.position = next.position;
+  x.velocity = next.velocity;
+  x.attitude = next.attitude;
+  x.body_rates = next.body_rates;
+  for_each_index<N>(x.rotor_speeds.size(),
+                    [&](int i) PROPWASH_LAMBDA { x.rotor_speeds[i] = next.rotor_speeds[i]; });
+}
+
+}  // namespace detail
+
+/// One step of dt [s]. Constants are TickConstants, for hosts of less than everything only its
+/// `lag`. `model` is that of the constants, or the same vehicle in another Shape. Memory has the
+/// members of TickMemory.
+template <class Method, class Constants, class P, int N, class Shape, class Memory, class Host,
+          class Time>
+PROPWASH_FN void tick(const Method& method, const Constants& c,
+                      const MulticopterModel<P, N, Shape>& model, Memory& memory, Host& host,
+                      const Time& dt) {
+  auto& x = memory.state;
+  using T = std::decay_t<decltype(x.position.x)>;
+  using Held = typename Host::Held;
+  constexpr bool everything = Host::work == TickWork::everything;
+  const auto& on = host.switches();
+  if constexpr (everything) detail::command_motors<T>(c, model, memory, host);
+  if constexpr (!std::is_same_v<Held, Zero3>) hold_wrench<T>(c, memory.input, host);
+  Vec3<T> wind_W{};
+  if constexpr (everything) {
+    if (on.bias_walk) {
+      memory.bias = random_walk(memory.bias, c.imu_deviations, host.normals(Stream::imu_bias_walk));
+    }
+    if (on.turbulence) {
+      const auto& z = host.normals(Stream::turbulence);
+      const T five[5] = {T(z[0]), T(z[1]), T(z[2]), T(z[3]), T(z[4])};
+      host.set_turbulence(turbulence_step(c.turbulence.filter, host.turbulence(), five));
+    }
+    if (on.wind) wind_W = air_velocity<T>(c, host);
+  }
+  detail::assign(x, step_in_air(method, model, c.lag, x, detail::in_still_air<Held>(memory.input),
+                                wind_W, everything && on.wind, dt));
+  if constexpr (everything) {
+    if (on.ground) host.touch(stop_at_ground(x.position, x.velocity, x.body_rates, host.floor()));
+  }
+  host.end();
+}
+template <class Method, class Constants, class Memory, class Host, class Time>
+PROPWASH_FN void tick(const Method& method, const Constants& c, Memory& memory, Host& host,
+                      const Time& dt) {
+  tick(method, c, c.model, memory, host, dt);
 }
 
 }  // namespace propwash

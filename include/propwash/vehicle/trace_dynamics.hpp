@@ -34,8 +34,7 @@ class TracedParameters {
  public:
   TracedParameters(TraceGraph& graph, const VehicleParameters& vehicle,
                    const std::vector<std::string>& symbols) {
-    // convert_numbers visits structs, symbols are fields: every field number of `indices` is
-    // replaced by its index in numbers_
+    // every number of `indices` is replaced by its index in numbers_
     VehicleParameters indices = vehicle;
     for (const FieldView& field : fields(indices)) {
       const bool is_symbol = std::find(symbols.begin(), symbols.end(), field.name) != symbols.end();
@@ -44,35 +43,14 @@ class TracedParameters {
         field[i] = static_cast<double>(numbers_.size() - 1);
       }
     }
-    convert(result.body, indices.body);
-    result.rotors.resize(indices.rotors.size());
-    for (std::size_t i = 0; i < indices.rotors.size(); ++i) {
-      convert(result.rotors[i], indices.rotors[i]);
-    }
-    convert(result.motor.time_constant_up, indices.motor.time_constant_up);
-    convert(result.motor.time_constant_down, indices.motor.time_constant_down);
-    convert(result.motor.speed_min, indices.motor.speed_min);
-    convert(result.motor.speed_max, indices.motor.speed_max);
-    convert(result.drag, indices.drag);
-    convert(result.rotor_drag, indices.rotor_drag);
-    convert(result.inflow, indices.inflow);
-    convert(result.ground_effect, indices.ground_effect);
-    convert(result.contact, indices.contact);
+    for_each_dynamics_pair(result, indices, [this](Traced& number, double index) {
+      number = numbers_[static_cast<std::size_t>(index)];
+    });
   }
 
   DynamicsParameters<Traced> result;
 
  private:
-  Traced at(double index) const { return numbers_[static_cast<std::size_t>(index)]; }
-  template <class To, class From>
-  void convert(To& to, const From& from) const {
-    convert_numbers<Traced>(to, from, [this](std::size_t, double index) { return at(index); });
-  }
-  void convert(PerRotor<Traced>& to, const PerRotor<double>& from) const {
-    to.count = from.count;
-    for (int i = 0; i < static_cast<int>(from.count); ++i) to.values[i] = at(from.values[i]);
-  }
-
   std::vector<Traced> numbers_;
 };
 
@@ -96,9 +74,8 @@ inline TracedDynamics trace_dynamics(const VehicleParameters& vehicle,
   const std::vector<int> inputs = traced.graph.inputs(13 + 2 * rotors + 9);
   const detail::TracedParameters parameters(traced.graph, vehicle, symbols);
   auto model = make_model<Traced, Dynamic, GeneralShape>(parameters.result);
-  model.has_contact = vehicle.contact.frequency != 0 || has("contact.");
-  model.has_flow =
-      has_rotor_flow(vehicle) || has("inflow.") || has("ground_effect.") || model.has_contact;
+  model.feet.has_contact = has_contact(vehicle) || has("contact.");
+  model.air.has_flow = has_rotor_flow(vehicle) || has("inflow.") || has("ground_effect.");
 
   detail::TraceReader read(inputs);
   MulticopterState<Traced, Dynamic> x;

@@ -74,8 +74,8 @@ class TrimEquations {
         velocity_W_{flight.velocity, 0.0, flight.climb},
         yaw_rate_W_{0.0, 0.0, flight.yaw_rate},
         acceleration_W_(cross(yaw_rate_W_, velocity_W_)) {
-    model_.ground_area = 0.0;  // a climb is not steady close to the ground
-    model_.has_contact = false;
+    model_.air.ground_area = 0.0;  // a climb is not steady close to the ground
+    model_.feet.has_contact = false;
   }
 
   /// Initial guess: thrust that balances weight, drag and centripetal acceleration; no torque.

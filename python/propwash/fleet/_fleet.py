@@ -30,7 +30,7 @@ from propwash.vehicle.commands import Command, CommandSource, as_command
 from propwash.vehicle.multicopter import DEFAULT_DT, MotionEstimate, MulticopterState
 from propwash.vehicle.outer_loops import OuterLoops, as_dict
 from propwash.vehicle.parameters import VehicleParameters
-from propwash.vehicle.validation import located
+from propwash.vehicle.validation import load_control_vehicle, located
 
 
 class Fleet(FleetGradients):
@@ -97,7 +97,7 @@ class Fleet(FleetGradients):
             "floor": None if floor is None else _checks.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
             "max_action_delay": _checks.whole_number("max_action_delay", max_action_delay, 0, 1000),
-            "control_vehicle": None if control_vehicle is None else vehicles.load(control_vehicle),
+            "control_vehicle": load_control_vehicle(control_vehicle),
             "outer_loops": outer_loops,
         }
         with located(vehicle):

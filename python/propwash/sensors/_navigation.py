@@ -15,9 +15,9 @@ from propwash.sampling.sensor import ModelledSensor, Motion, Sampling
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
-CAMBRIDGE_FIELD = (-4.994e-6, 19.964e-6, -47.014e-6)
-"""T, in a world with x east and y north: the World Magnetic Model 2025 (NOAA) at 42.36 N, 71.09 W
-(Cambridge, Massachusetts), sea level, on 2025-01-01."""
+_GNSS = _core.sensor_defaults("gnss")
+_BAROMETER = _core.sensor_defaults("barometer")
+_MAGNETOMETER = _core.sensor_defaults("magnetometer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class Gnss(ModelledSensor[GnssReading]):
     @checked_parameters()
     def __init__(
         self,
-        position_noise: tuple[float, float] = (0.4, 0.7),
-        velocity_noise: tuple[float, float] = (0.05, 0.05),
-        bias: tuple[float, float] = (4.7, 9.2),
-        bias_time: float = 1100.0,
+        position_noise: tuple[float, float] = _GNSS["position_noise"],
+        velocity_noise: tuple[float, float] = _GNSS["velocity_noise"],
+        bias: tuple[float, float] = _GNSS["bias"],
+        bias_time: float = _GNSS["bias_time"],
         *,
         latitude_deg: float = 42.36,
         longitude_deg: float = -71.09,
@@ -172,11 +172,11 @@ class Barometer(ModelledSensor[BarometerReading]):
     @checked_parameters()
     def __init__(
         self,
-        noise_density: float = 0.11,
-        drift: float = 50.0,
-        drift_time: float = 3600.0,
+        noise_density: float = _BAROMETER["noise_density"],
+        drift: float = _BAROMETER["drift"],
+        drift_time: float = _BAROMETER["drift_time"],
         *,
-        sea_level_pressure: float = 101325.0,
+        sea_level_pressure: float = _BAROMETER["sea_level_pressure"],
         altitude: float = 0.0,
         position: ArrayLike = (0.0, 0.0, 0.0),
         seed: int = 0,
@@ -249,10 +249,10 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
     @checked_parameters()
     def __init__(
         self,
-        field: ArrayLike = CAMBRIDGE_FIELD,
+        field: ArrayLike = _MAGNETOMETER["field"],
         hard_iron: ArrayLike = (0.0, 0.0, 0.0),
         soft_iron: ArrayLike | None = None,
-        noise_density: float = 2.3e-8,
+        noise_density: float = _MAGNETOMETER["noise_density"],
         *,
         bias: float = 0.0,
         bias_time: float = np.inf,

@@ -20,6 +20,9 @@ Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
 
+_RANGE_FINDER = _core.sensor_defaults("range_finder")
+
+
 @dataclass(frozen=True, eq=False)
 class RangeReading:
     """Distances along the rays of a range finder."""
@@ -84,8 +87,8 @@ class RangeFinder(_InScene, ModelledSensor[RangeReading]):
         self,
         scene: Scene,
         directions: ArrayLike = (0.0, 0.0, -1.0),
-        max_range: float = 20.0,
-        variance: float = 0.009,
+        max_range: float = _RANGE_FINDER["max_range"],
+        variance: float = _RANGE_FINDER["variance"],
         position: ArrayLike = (0.0, 0.0, 0.0),
         seed: int = 0,
     ) -> None:

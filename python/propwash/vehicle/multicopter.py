@@ -19,7 +19,7 @@ from propwash.vehicle._sensors import SampledVehicle, VehicleSensor
 from propwash.vehicle.commands import Command, CommandSource
 from propwash.vehicle.outer_loops import OuterLoops, as_dict
 from propwash.vehicle.parameters import VehicleParameters
-from propwash.vehicle.validation import located
+from propwash.vehicle.validation import load_control_vehicle, located
 
 Integrator = Literal["euler", "rk4", "symplectic_euler"]
 """Integrators of a single vehicle."""
@@ -148,7 +148,7 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
         control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
-        control = None if control_vehicle is None else vehicles.load(control_vehicle)
+        control = load_control_vehicle(control_vehicle)
         seed, id, noise = (
             _checks.seed(seed),
             _checks.seed(id, "id", 32),

@@ -8,6 +8,7 @@ from os import PathLike
 
 from propwash import _core
 from propwash._checks import ParameterError
+from propwash.vehicle import files
 from propwash.vehicle.parameters import CarParameters, VehicleParameters
 
 
@@ -36,3 +37,15 @@ def validate(parameters: VehicleParameters | CarParameters) -> None:
         raise ParameterError(
             f"parameters: expected VehicleParameters or CarParameters, got {parameters!r:.100}"
         )
+
+
+def load_control_vehicle(
+    control_vehicle: str | PathLike[str] | VehicleParameters | None,
+) -> VehicleParameters | None:
+    """Loads and checks the argument `control_vehicle`, which messages name; None stays None."""
+    if control_vehicle is None:
+        return None
+    with located("control_vehicle"):
+        parameters = files.load(control_vehicle)
+        validate(parameters)
+    return parameters

@@ -6,23 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "propwash/fleet/impl/switches.hpp"
+#include "propwash/vehicle/switches.hpp"
 
 namespace propwash {
-
-/// The features that a kernel supports; fewer features need fewer registers.
-enum class FleetWork {
-  physics,        ///< rotor speeds, no noise, still air
-  process_noise,  ///< rotor speeds, process noise, still air
-  everything      ///< all features of FleetSwitches and FleetBatch
-};
 
 /// The memory of a fleet, its command and the steps to make.
 template <class T>
 struct FleetBatch {
   const T* state = nullptr;              ///< blocks of FleetLayout
   T* next_state = nullptr;               ///< the same blocks, to write; null: read only
-  const std::byte* constants = nullptr;  ///< FleetConstants of packs, one or one per block
+  const std::byte* constants = nullptr;  ///< TickConstants of packs, one or one per block
   std::size_t constants_stride = 0;      ///< bytes from block to block; 0: one for all
   const std::uint32_t* ids = nullptr;    ///< of the vehicles, padded to whole blocks
   std::size_t size = 0;                  ///< vehicles
@@ -36,7 +29,7 @@ struct FleetBatch {
   std::uint64_t step = 0;  ///< counter of the first step
   int substeps = 0;
   T dt = 0;
-  FleetSwitches switches;
+  TickSwitches switches;
   T floor = 0;                              ///< m, height of the ground
   const std::uint64_t* reset_at = nullptr;  ///< counter at each vehicle's reset, padded
 

@@ -192,7 +192,7 @@ struct FleetMemory {
     write(FleetLayout::body_rates, 3, parts.body_rates, vehicle);
     write(FleetLayout::rotor_speeds, rotors, parts.rotor_speeds, vehicle);
     bool finite = true;
-    for (int field = 0; field < FleetLayout::filter_value; ++field) {
+    for (int field = 0; field < FleetLayout::controller; ++field) {
       finite = finite && is_finite(at(field, vehicle));
     }
     for (int r = 0; r < rotors; ++r) {
@@ -215,11 +215,9 @@ struct FleetMemory {
 
   /// Sets the battery to one at rest.
   void set_charge(std::size_t vehicle, double state_of_charge) {
-    const auto battery = battery_at_rest<T>(state_of_charge);
-    at(FleetLayout::battery, vehicle) = battery.state_of_charge;
-    at(FleetLayout::battery + 1, vehicle) = battery.rest;
-    at(FleetLayout::battery + 2, vehicle) = battery.polarisation;
-    at(FleetLayout::battery + 3, vehicle) = battery.current;
+    auto battery = battery_at_rest<T>(state_of_charge);
+    int field = FleetLayout::battery;
+    for_each_number(battery, [&](const T& number) { at(field++, vehicle) = number; });
   }
 
   /// Sets present and past motor commands to the present rotor speeds.
@@ -269,7 +267,7 @@ struct FleetMemory {
       case FleetField::battery_voltage:
         return {FleetLayout::voltage_ratio, 1};
       case FleetField::battery_current:
-        return {FleetLayout::battery + 3, 1};
+        return {FleetLayout::battery_current, 1};
       case FleetField::state_of_charge:
         return {FleetLayout::battery, 1};
       case FleetField::contact:

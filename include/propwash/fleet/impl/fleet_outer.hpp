@@ -9,55 +9,6 @@
 namespace propwash {
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetAttitudeThrust<T>& command, int substeps, ExecutorRef executor,
-                       const FleetMotionEstimate<T>& estimate) {
-  detail::check_count(command.attitude.size(), size() * 4, 0, "attitude");
-  detail::check_count(command.thrust.size(), size(), 0, "thrust");
-  if (!command.yaw_rate.empty())
-    detail::check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
-  step_outer(detail::outer_rows(command), estimate, substeps, executor);
-}
-
-template <class T, int N>
-void Fleet<T, N>::step(const FleetVelocityCommand<T>& command, int substeps, ExecutorRef executor,
-                       const FleetMotionEstimate<T>& estimate) {
-  detail::check_count(command.velocity.size(), size() * 3, 0, "velocity");
-  if (!command.yaw.empty()) detail::check_count(command.yaw.size(), size(), 0, "yaw");
-  if (!command.yaw_rate.empty())
-    detail::check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
-  step_outer(detail::outer_rows(command), estimate, substeps, executor);
-}
-
-template <class T, int N>
-void Fleet<T, N>::step(const FleetPositionCommand<T>& command, int substeps, ExecutorRef executor,
-                       const FleetMotionEstimate<T>& estimate) {
-  detail::check_count(command.position.size(), size() * 3, 0, "position");
-  if (!command.yaw.empty()) detail::check_count(command.yaw.size(), size(), 0, "yaw");
-  step_outer(detail::outer_rows(command), estimate, substeps, executor);
-}
-
-template <class T, int N>
-void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps, ExecutorRef executor,
-                       const FleetMotionEstimate<T>& estimate) {
-  const auto rows = detail::outer_rows(command);
-  if (commands_rates(rows.loop)) {
-    PROPWASH_THROW(std::invalid_argument(
-        "controller: expected geometric, backstepping or incremental, which follow a trajectory"));
-  }
-  detail::check_count(command.position.size(), size() * 3, 0, "position");
-  const char* const names[] = {"position", "velocity", "acceleration", "jerk", "snap"};
-  for (int i = 1; i < 5; ++i) {
-    if (!rows.point[i].empty()) detail::check_count(rows.point[i].size(), size() * 3, 0, names[i]);
-  }
-  const char* const headings[] = {"yaw", "yaw_rate", "yaw_acceleration"};
-  for (int i = 0; i < 3; ++i) {
-    if (!rows.heading[i].empty())
-      detail::check_count(rows.heading[i].size(), size(), 0, headings[i]);
-  }
-  step_outer(rows, estimate, substeps, executor);
-}
-
-template <class T, int N>
 OuterLoopParameters Fleet<T, N>::outer_loops() const {
   return outer_.is_ready ? outer_.parameters : outer_loops_for(control_vehicle(), options().dt);
 }
@@ -118,21 +69,15 @@ void Fleet<T, N>::restart_outer(std::size_t vehicle) {
 
 /// Steps with the held output of a loop, and runs the loop when it is due.
 template <class T, int N>
-void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command,
-                             const FleetMotionEstimate<T>& estimate, int substeps,
-                             ExecutorRef executor) {
-  samplers_.require_idle();
+void Fleet<T, N>::step_outer(const FleetCommand<T>& of, const FleetMotionEstimate<T>& estimate,
+                             int substeps, ExecutorRef executor) {
+  const detail::OuterRows<T> command(of);
   const auto require = [this](Span<const T> rows, std::size_t width, const char* name) {
     if (!rows.empty()) detail::check_count(rows.size(), size() * width, 0, name);
   };
   require(estimate.position, 3, "position of the estimate");
   require(estimate.velocity, 3, "velocity of the estimate");
   require(estimate.attitude, 4, "attitude of the estimate");
-  if (substeps < 1) {
-    PROPWASH_THROW(
-        std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
-  }
-  plan_.require_rank();
   if (!plan_.gravity_is_shared && !options().control_vehicle) {
     PROPWASH_THROW(ParameterError("body.gravity: expected that of the fleet's vehicle, " +
                                   detail::formatted(vehicle().body.gravity) +

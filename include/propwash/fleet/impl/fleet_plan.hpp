@@ -56,9 +56,9 @@ struct FleetPlan {
   std::size_t size;
   int rotors;
   FleetKernels<T> kernels{};
-  FleetSwitches switches{};
+  TickSwitches switches{};
   StepDelay motor_delay{};
-  int rank = 0;  ///< the lowest of the allocation matrices
+  int rank = 0;  ///< the lowest of the allocation matrices that the controllers assume
   bool individual_parameters = false;
   bool gravity_is_shared = true;
   LineVector<std::byte> constants;  ///< one set for all, or one per block
@@ -121,10 +121,10 @@ struct FleetPlan {
   /// The cheapest kernel that supports the enabled features.
   typename FleetKernels<T>::Step kernel(bool has_rates) const {
     const auto& s = switches;
-    auto work = FleetWork::everything;
+    auto work = TickWork::everything;
     const bool plain = !has_rates && !s.bias_walk && !s.wind && !s.ground && !s.battery &&
                        !s.external_wrench && motor_slots() == 0 && action_slots() == 0;
-    if (plain) work = s.process_noise ? FleetWork::process_noise : FleetWork::physics;
+    if (plain) work = s.process_noise ? TickWork::process_noise : TickWork::physics;
     const auto& steps = options.integrator == Integrator::euler ? kernels.euler : kernels.rk4;
     return steps[static_cast<int>(work)];
   }
@@ -165,7 +165,8 @@ struct FleetPlan {
       check_shared_fields(expected, parameters, selected[k]);
       validate_one(parameters, selected[k]);
       const auto allocation = make_allocation<double, Dynamic>(parameters.rotors, parameters.motor);
-      can_update = allocation.rank == 4 && is_parallel(parameters) == kernels.is_principal &&
+      can_update = (allocation.rank == 4 || options.control_vehicle) &&
+                   is_parallel(parameters) == kernels.is_principal &&
                    have_same_features(switches, fleet_switches(parameters, setting)) &&
                    has_fleet_gravity(parameters);
       append_start(parameters, setting, allocation, new_starts);
@@ -257,6 +258,9 @@ struct FleetPlan {
     }
   }
 
+  static int rank_of(const VehicleParameters& assumed) {
+    return make_allocation<double, Dynamic>(assumed.rotors, assumed.motor).rank;
+  }
   bool has_fleet_gravity(const VehicleParameters& other) const {
     const auto &a = other.body.gravity, &b = vehicle.body.gravity;
     return a.x == b.x && a.y == b.y && a.z == b.z;
@@ -308,12 +312,10 @@ struct FleetPlan {
     const std::size_t count = individual ? size : 1;
     const VehicleParameters* const control = setting.control_vehicle;
     bool parallel = control == nullptr || is_parallel(*control);
-    int new_rank = control == nullptr
-                       ? 4
-                       : make_allocation<double, Dynamic>(control->rotors, control->motor).rank;
+    int new_rank = control == nullptr ? 4 : rank_of(*control);
     bool shared_gravity = true;
     const auto expected = fields(vehicle);
-    FleetSwitches needed{};
+    TickSwitches needed{};
     std::vector<T> new_starts;
     new_starts.reserve(count * start_width());
     for (std::size_t i = 0; i < count; ++i) {
@@ -322,7 +324,7 @@ struct FleetPlan {
       parallel = parallel && is_parallel(parameters);
       shared_gravity = shared_gravity && has_fleet_gravity(parameters);
       const auto allocation = make_allocation<double, Dynamic>(parameters.rotors, parameters.motor);
-      new_rank = std::min(new_rank, allocation.rank);
+      if (control == nullptr) new_rank = std::min(new_rank, allocation.rank);
       append_start(parameters, setting, allocation, new_starts);
       const auto features = fleet_switches(parameters, setting);
       needed = i == 0 ? features : combined(needed, features);

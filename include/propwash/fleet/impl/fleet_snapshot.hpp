@@ -13,7 +13,8 @@ namespace detail {
 
 /// The start of a snapshot: identification of the fleet, then the state that vehicles share.
 struct FleetSnapshotHeader {
-  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '4'};
+  /// The last character is the format: it changes with the order or the meaning of the numbers.
+  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '5'};
   std::uint64_t size = 0;
   std::uint64_t vehicle = 0;  ///< fingerprint, with that of the control vehicle
   std::uint32_t rotors = 0;
@@ -158,6 +159,11 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   detail::FleetSnapshotHeader loaded;
   read(loaded);
   if (std::memcmp(expected.magic, loaded.magic, sizeof expected.magic) != 0) {
+    constexpr std::size_t last = sizeof expected.magic - 1;
+    if (std::memcmp(expected.magic, loaded.magic, last) == 0) {
+      refuse(std::string("format = ") + loaded.magic[last] + ": expected " + expected.magic[last] +
+             ", that of this version of propwash; step a new fleet to this state again");
+    }
     refuse("expected a snapshot of a fleet, got other bytes");
   }
   const auto same = [&](auto a, auto b, const char* what) {

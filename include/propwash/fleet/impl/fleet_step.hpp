@@ -47,35 +47,32 @@ FleetBatch<T> Fleet<T, N>::batch() {
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetRateThrust<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetCommand<T>& command, int substeps, ExecutorRef executor,
+                       const FleetMotionEstimate<T>& estimate) {
   samplers_.require_idle();
-  plan_.require_rank();
-  detail::check_count(command.rates.size(), size() * 3, 0, "rates");
-  detail::check_count(command.thrust.size(), size(), 0, "thrust");
-  FleetBatch<T> batch = this->batch();
-  batch.rates = command.rates.data();
-  batch.thrust = command.thrust.data();
-  step_under(batch, Level::rates, substeps, executor);
-}
-
-template <class T, int N>
-void Fleet<T, N>::step(const FleetRotorSpeeds<T>& command, int substeps, ExecutorRef executor) {
-  samplers_.require_idle();
-  detail::check_count(command.speeds.size(), size() * static_cast<std::size_t>(rotors()), 0,
-                      "rotor speeds");
-  FleetBatch<T> batch = this->batch();
-  batch.speeds = command.speeds.data();
-  step_under(batch, Level::speeds, substeps, executor);
-}
-
-/// Steps with a command that needs no outer loop.
-template <class T, int N>
-void Fleet<T, N>::step_under(FleetBatch<T>& batch, Level level, int substeps,
-                             ExecutorRef executor) {
   if (substeps < 1) {
     PROPWASH_THROW(
         std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
   }
+  const Span<const T>* rows = command.parts;
+  for (const FleetCommandPart& part : parts_of(command.kind)) {
+    const auto width = static_cast<std::size_t>(part.width_for(rotors()));
+    if (!part.is_optional || !rows->empty()) {
+      detail::check_count(rows->size(), size() * width, 0, part.name);
+    }
+    ++rows;
+  }
+  using Of = FleetCommandKind::Level;
+  if (command.kind.level != Of::speeds) plan_.require_rank();
+  if (command.kind.level == Of::outer) return step_outer(command, estimate, substeps, executor);
+  FleetBatch<T> batch = this->batch();
+  const bool has_rates = command.kind.level == Of::rates;
+  if (has_rates) {
+    batch.rates = command.parts[0].data(), batch.thrust = command.parts[1].data();
+  } else {
+    batch.speeds = command.parts[0].data();
+  }
+  const Level level = has_rates ? Level::rates : Level::speeds;
   outer_.loop = -1;
   begin(level);
   advance(batch, level, substeps, executor, [](std::size_t, std::size_t) {});

@@ -11,17 +11,6 @@ namespace propwash {
 
 namespace detail {
 
-/// Widths of the parts of a command.
-inline std::vector<int> command_parts(const FleetCommandKind& kind, int rotors) {
-  using Level = FleetCommandKind::Level;
-  if (kind.level == Level::speeds) return {rotors};
-  if (kind.level == Level::rates) return {3, 1};
-  if (kind.loop == OuterLoop::attitude) return {4, 1, 1};
-  if (kind.loop == OuterLoop::velocity) return {3, 1, 1};
-  if (kind.loop == OuterLoop::position) return {3, 1};
-  return {3, 3, 3, 3, 3, 1, 1, 1};
-}
-
 /// The constants of a vehicle in the order of for_each_number, then the mass that the outer loops
 /// assume.
 template <class Shape>
@@ -95,9 +84,8 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   setting_.switches.has_lever_arm |= !requested.empty();
   for (const std::size_t k : requested) {
     const auto group = table[k].name.substr(0, table[k].name.find('.'));
-    const bool is_contact = group == "contact";
-    setting_.switches.contact |= is_contact;
-    setting_.switches.rotor_flow |= is_contact || group == "inflow" || group == "ground_effect";
+    setting_.switches.contact |= group == "contact";
+    setting_.switches.rotor_flow |= group == "inflow" || group == "ground_effect";
   }
   setting_.has_rates =
       is_outer ? commands_rates(kind.loop) : kind.level == FleetCommandKind::Level::rates;
@@ -117,7 +105,7 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
         fleet.control_vehicle(), fleet.vehicle().imu, parameters, setting_.dt);
     loop_memory_ = memory_numbers(outer_.constants.law, kind.loop);
   }
-  for (const int width : detail::command_parts(kind, setting_.rotors)) command_width_ += width;
+  for (const auto& part : parts_of(kind)) command_width_ += part.width_for(setting_.rotors);
   kernel_ = plan.kernel(setting_.has_rates);
   batch_ = fleet.view();
   batch_.rotors = setting_.rotors;
@@ -285,10 +273,10 @@ typename FleetGradient<T, N>::Point FleetGradient<T, N>::point(Fleet<T, N>& flee
 template <class T, int N>
 bool FleetGradient<T, N>::is_current(const Fleet<T, N>& fleet) const {
   const auto& plan = fleet.plan_;
-  FleetSwitches switches = plan.switches;
+  TickSwitches switches = plan.switches;
   switches.has_lever_arm = setting_.switches.has_lever_arm;
   for (const auto each :
-       {&FleetSwitches::wind, &FleetSwitches::ground, &FleetSwitches::external_wrench}) {
+       {&TickSwitches::wind, &TickSwitches::ground, &TickSwitches::external_wrench}) {
     if (switches.*each != setting_.switches.*each) return false;
   }
   if (kind_.level == FleetCommandKind::Level::outer &&
@@ -327,12 +315,12 @@ void FleetGradient<T, N>::record_command(Span<const Span<const T>> parts,
     to.assign(parts[0].data(), parts[0].data() + parts[0].size());
     return;
   }
-  const auto widths = detail::command_parts(kind_, setting_.rotors);
+  const auto table = parts_of(kind_);
   const auto width = static_cast<std::size_t>(command_width_);
   to.assign(size_ * width, 0.0);
   std::size_t column = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    const auto columns = static_cast<std::size_t>(widths[p]);
+    const auto columns = static_cast<std::size_t>(table.part[p].width_for(setting_.rotors));
     for (std::size_t i = 0; i < size_ && !parts[p].empty(); ++i) {
       for (std::size_t c = 0; c < columns; ++c) {
         to[i * width + column + c] = static_cast<double>(parts[p][i * columns + c]);

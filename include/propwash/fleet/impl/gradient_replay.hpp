@@ -167,7 +167,7 @@ struct FleetGradient<T, N>::Replay {
     };
     read(FleetLayout::position, setting.body);
     read(FleetLayout::rotor_speeds, setting.rotors);
-    read(FleetLayout::filter_value, setting.controller());
+    read(FleetLayout::controller, setting.controller());
     read(g.layout_.rotor_command(), setting.kept_commands());
   }
 

@@ -22,9 +22,9 @@ inline constexpr int numbers_of_rotor = 6;
 /// sets.
 template <class Isa, class T, int Lanes, int N, class Shape>
 struct FleetKernelsOf {
-  using Constants = FleetConstants<Pack<T, Lanes>, N, Shape>;
+  using Constants = TickConstants<Pack<T, Lanes>, N, Shape>;
 
-  template <class Method, FleetWork Work>
+  template <class Method, TickWork Work>
   static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t last) {
     for (std::size_t block = first; block < last; ++block) {
       FleetStepper<Isa, T, Lanes, N, Shape, Method, Work>(batch, block).run();
@@ -33,22 +33,15 @@ struct FleetKernelsOf {
   static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last, T* readings,
                       std::size_t stride) {
     for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, Euler, FleetWork::everything>(batch, block)
+      FleetStepper<Isa, T, Lanes, N, Shape, Euler, TickWork::everything>(batch, block)
           .measure(readings + block * stride);
     }
   }
-  static void set_constants(std::byte* block, int lane, int rotors, const FleetSwitches& switches,
+  static void set_constants(std::byte* block, int lane, int rotors, const TickSwitches& switches,
                             const double* numbers) {
     auto& constants = *reinterpret_cast<Constants*>(block);
-    resize_rotors(constants, rotors);
-    constants.imu.has_lever_arm = switches.has_lever_arm;
-    constants.imu.is_rotated = switches.imu_is_rotated;
-    constants.imu.is_digital = switches.is_digital;
-    constants.law.gyroscopic_term = switches.gyroscopic_term;
-    if constexpr (Shape::has_rotor_air) {
-      constants.model.has_flow = switches.rotor_flow;
-      constants.model.has_contact = switches.contact;
-    }
+    resize_arrays(constants, rotors);
+    set_flags(constants, switches);
     for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {
       x.v[lane] = static_cast<T>(*numbers);
       ++numbers;
@@ -59,8 +52,8 @@ struct FleetKernelsOf {
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       T* to = numbers;
       const auto read = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
-      visit(constants.model.rotors[i].force_B, read);
-      visit(constants.model.rotors[i].torque_B, read);
+      for_each_number(constants.model.rotors[i].force_B, read);
+      for_each_number(constants.model.rotors[i].torque_B, read);
     }
   }
   static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
@@ -70,8 +63,8 @@ struct FleetKernelsOf {
       const T* from = numbers;
       const auto scale = [&](Pack<T, Lanes>& x)
                              PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
-      visit(constants.model.rotors[i].force_B, scale);
-      visit(constants.model.rotors[i].torque_B, scale);
+      for_each_number(constants.model.rotors[i].force_B, scale);
+      for_each_number(constants.model.rotors[i].torque_B, scale);
     }
   }
 };
@@ -86,14 +79,14 @@ struct FleetKernels {
   int lanes = 0;
   bool is_principal = false;        ///< the shape: PrincipalShape or GeneralShape
   std::size_t constants_bytes = 0;  ///< of the constants of a block
-  Step euler[3]{};                  ///< by FleetWork; null if not compiled
+  Step euler[3]{};                  ///< by TickWork; null if not compiled
   Step rk4[3]{};
   /// Writes the IMU's readings, six fields per block, `stride` numbers from block to block.
   void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
                   std::size_t stride) = nullptr;
   /// Sets a lane of constants from numbers in the order of for_each_number; `switches` apply to all
   /// lanes.
-  void (*set_constants)(std::byte* block, int lane, int rotors, const FleetSwitches& switches,
+  void (*set_constants)(std::byte* block, int lane, int rotors, const TickSwitches& switches,
                         const double* numbers) = nullptr;
   /// Read the thrust and torque coefficients of a lane's rotors, detail::numbers_of_rotor for each,
   /// and set them to `numbers` times each rotor's effectiveness.
@@ -107,7 +100,7 @@ struct FleetKernels {
 template <class Isa, class T, int Lanes, int N, class Shape, bool Complete = true>
 FleetKernels<T> make_fleet_kernels() {
   using Of = detail::FleetKernelsOf<Isa, T, Lanes, N, Shape>;
-  constexpr auto everything = FleetWork::everything;
+  constexpr auto everything = TickWork::everything;
   FleetKernels<T> kernels;
   kernels.lanes = Lanes;
   kernels.is_principal = std::is_same_v<Shape, PrincipalShape>;
@@ -117,8 +110,8 @@ FleetKernels<T> make_fleet_kernels() {
   }
   for (auto& step : kernels.rk4) step = &Of::template step<Rk4, everything>;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
-    kernels.rk4[0] = &Of::template step<Rk4, FleetWork::physics>;
-    if constexpr (Complete) kernels.rk4[1] = &Of::template step<Rk4, FleetWork::process_noise>;
+    kernels.rk4[0] = &Of::template step<Rk4, TickWork::physics>;
+    if constexpr (Complete) kernels.rk4[1] = &Of::template step<Rk4, TickWork::process_noise>;
   }
   kernels.measure = &Of::measure;
   kernels.set_constants = &Of::set_constants;

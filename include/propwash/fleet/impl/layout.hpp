@@ -6,36 +6,69 @@
 /// other, each as one register: an array of structures of arrays. The last block is padded with
 /// vehicles that are never read.
 
-#include "propwash/math/scalar.hpp"
+#include <cstddef>
+
+#include "propwash/control/rate_control.hpp"
+#include "propwash/model/battery.hpp"
+#include "propwash/model/dryden.hpp"
+#include "propwash/model/imu.hpp"
+#include "propwash/vehicle/multicopter_state.hpp"
 
 namespace propwash {
+
+namespace detail {
+
+/// The fields of a vehicle that do not depend on its number of rotors.
+template <class T>
+struct FleetRecord {
+  RigidBodyState<T> body{};
+  RateControllerState<T> controller{};
+  ImuBias<T> bias{};
+  Vec3<T> held_accelerometer{};  ///< m/s^2, the last sample of an IMU slower than dt
+  Vec3<T> held_gyroscope{};      ///< rad/s
+  Vec3<T> wind_W{};              ///< m/s, mean wind
+  TurbulenceState<T> turbulence{};
+  T voltage_ratio{};  ///< battery voltage over nominal voltage
+  BatteryState<T> battery{};
+  T contact{};                  ///< 1 if it touched the floor in the last call
+  T diverged{};                 ///< 1 if its state is not finite
+  Vec3<T> external_force_W{};   ///< N
+  Vec3<T> external_torque_B{};  ///< N m
+  PROPWASH_MEMBERS(body, controller, bias, held_accelerometer, held_gyroscope, wind_W, turbulence,
+                   voltage_ratio, battery, contact, diverged, external_force_W, external_torque_B)
+};
+static_assert(sizeof(FleetRecord<double>) == sizeof(double) * number_count<FleetRecord<double>>,
+              "expected only numbers");
+
+constexpr int field_at(std::size_t bytes) { return static_cast<int>(bytes / sizeof(double)); }
+
+}  // namespace detail
 
 /// The fields of a vehicle with `rotors` rotors, as offsets into its block in units of one
 /// register.
 struct FleetLayout {
+  using Record = detail::FleetRecord<double>;
   int rotors = 0;
 
-  static constexpr int position = 0;             ///< m, world frame
-  static constexpr int velocity = 3;             ///< m/s, world frame
-  static constexpr int attitude = 6;             ///< q_WB, w x y z
-  static constexpr int body_rates = 10;          ///< rad/s, body frame
-  static constexpr int filter_value = 13;        ///< rad/s, of the rate controller's low-pass
-  static constexpr int filter_derivative = 16;   ///< rad/s^2
-  static constexpr int integral = 19;            ///< rad, of the rate error
-  static constexpr int accelerometer_bias = 22;  ///< m/s^2, sensor axes
-  static constexpr int gyroscope_bias = 25;      ///< rad/s, sensor axes
-  static constexpr int held_accelerometer =
-      28;                                     ///< m/s^2, the last sample of an IMU slower than dt
-  static constexpr int held_gyroscope = 31;   ///< rad/s
-  static constexpr int wind = 34;             ///< m/s, mean wind, world frame
-  static constexpr int turbulence = 37;       ///< the five numbers of a TurbulenceState
-  static constexpr int voltage_ratio = 42;    ///< battery voltage over nominal voltage
-  static constexpr int battery = 43;          ///< the four numbers of a BatteryState
-  static constexpr int contact = 47;          ///< 1 if it touched the floor in the last call
-  static constexpr int diverged = 48;         ///< 1 if its state is not finite
-  static constexpr int external_force = 49;   ///< N, world frame
-  static constexpr int external_torque = 52;  ///< N m, body frame
-  static constexpr int rotor_speeds = 55;     ///< rad/s, `rotors` of them
+  static constexpr int position = detail::field_at(offsetof(Record, body.position));
+  static constexpr int velocity = detail::field_at(offsetof(Record, body.velocity));
+  static constexpr int attitude = detail::field_at(offsetof(Record, body.attitude));
+  static constexpr int body_rates = detail::field_at(offsetof(Record, body.body_rates));
+  static constexpr int controller = detail::field_at(offsetof(Record, controller));
+  static constexpr int accelerometer_bias = detail::field_at(offsetof(Record, bias.accelerometer));
+  static constexpr int gyroscope_bias = detail::field_at(offsetof(Record, bias.gyroscope));
+  static constexpr int held_accelerometer = detail::field_at(offsetof(Record, held_accelerometer));
+  static constexpr int held_gyroscope = detail::field_at(offsetof(Record, held_gyroscope));
+  static constexpr int wind = detail::field_at(offsetof(Record, wind_W));
+  static constexpr int turbulence = detail::field_at(offsetof(Record, turbulence));
+  static constexpr int voltage_ratio = detail::field_at(offsetof(Record, voltage_ratio));
+  static constexpr int battery = detail::field_at(offsetof(Record, battery));
+  static constexpr int battery_current = detail::field_at(offsetof(Record, battery.current));
+  static constexpr int contact = detail::field_at(offsetof(Record, contact));
+  static constexpr int diverged = detail::field_at(offsetof(Record, diverged));
+  static constexpr int external_force = detail::field_at(offsetof(Record, external_force_W));
+  static constexpr int external_torque = detail::field_at(offsetof(Record, external_torque_B));
+  static constexpr int rotor_speeds = number_count<Record>;  ///< rad/s, `rotors` of them
 
   /// rad/s, motor commands of the last step.
   PROPWASH_FN constexpr int rotor_command() const { return rotor_speeds + rotors; }

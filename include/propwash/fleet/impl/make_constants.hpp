@@ -1,13 +1,12 @@
 #pragma once
 /// @file
-/// Computes the FleetConstants of one vehicle from its parameters.
+/// Computes the constants of a fleet's steps from the parameters of a vehicle.
 
 #include <cmath>
 #include <vector>
 
-#include "propwash/fleet/impl/constants.hpp"
-#include "propwash/fleet/impl/switches.hpp"
 #include "propwash/vehicle/make_tick_constants.hpp"
+#include "propwash/vehicle/switches.hpp"
 
 namespace propwash {
 
@@ -29,16 +28,15 @@ struct FleetSetting {
 namespace detail {
 
 template <class Shape>
-FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParameters& vehicle,
-                                                            const FleetSetting& setting) {
-  FleetConstants<double, Dynamic, Shape> c{
-      make_tick_constants<double, Dynamic, Shape>(vehicle, setting.assumed(vehicle))};
+TickConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParameters& vehicle,
+                                                           const FleetSetting& setting) {
+  auto c = make_tick_constants<double, Dynamic, Shape>(vehicle, setting.assumed(vehicle));
   set_time_step(c, vehicle, setting.integrator, setting.dt, setting.noise);
   if (setting.turbulence.wind_speed_6m > 0.0) {
-    c.turbulence = make_dryden_filter(setting.turbulence, setting.dt);
+    c.turbulence.filter = make_dryden_filter(setting.turbulence, setting.dt);
   }
-  c.turbulence_cos = std::cos(setting.turbulence_heading);
-  c.turbulence_sin = std::sin(setting.turbulence_heading);
+  c.turbulence.cos_heading = std::cos(setting.turbulence_heading);
+  c.turbulence.sin_heading = std::sin(setting.turbulence_heading);
   return c;
 }
 
@@ -58,10 +56,10 @@ inline std::vector<double> fleet_numbers(const VehicleParameters& vehicle,
 }
 
 /// The features that a vehicle enables.
-inline FleetSwitches fleet_switches(const VehicleParameters& vehicle, const FleetSetting& setting) {
+inline TickSwitches fleet_switches(const VehicleParameters& vehicle, const FleetSetting& setting) {
   const auto device = make_imu_device<double>(vehicle.imu);
   const auto& imu = vehicle.imu;
-  FleetSwitches s;
+  TickSwitches s;
   s.gyroscopic_term = vehicle.rate_controller.gyroscopic_term;
   s.has_lever_arm = device.has_lever_arm;
   s.imu_is_rotated = device.is_rotated;
@@ -76,7 +74,7 @@ inline FleetSwitches fleet_switches(const VehicleParameters& vehicle, const Flee
   s.battery = vehicle.battery.nominal_voltage > 0.0;
   s.battery_circuit = vehicle.battery.cells > 0.0;
   s.rotor_flow = has_rotor_flow(vehicle);
-  s.contact = vehicle.contact.frequency > 0.0;
+  s.contact = has_contact(vehicle);
   return s;
 }
 

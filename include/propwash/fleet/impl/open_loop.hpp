@@ -16,57 +16,14 @@ namespace propwash {
 
 namespace detail {
 
-/// Converts a struct of doubles, and one of their derivatives or null, to a struct of dual numbers.
-template <class To, class From>
-void to_dual(To& to, const From& from, const From* slopes) {
-  using Slope = Dual<double, 1>;
-  const auto* const partials = reinterpret_cast<const double*>(slopes);
-  convert_numbers<Slope>(to, from, [&](std::size_t k, double x) {
-    Slope number(x);
-    if (partials != nullptr) number.partials[0] = partials[k];
-    return number;
-  });
-}
-
-/// The same for motors, whose values may be shared by all rotors when their derivatives are not.
-inline void motor_to_dual(MotorParameters<Dual<double, 1>>& to, const MotorParameters<double>& from,
-                          const MotorParameters<double>* slopes) {
-  const auto convert = [&](auto member, auto source) {
-    const PerRotor<double>& values = from.*source;
-    auto& numbers = to.*member;
-    numbers.count =
-        slopes == nullptr ? values.count : std::max(values.count, (slopes->*source).count);
-    for (int i = 0; i < static_cast<int>(numbers.count); ++i) {
-      numbers.values[i] = Dual<double, 1>(values[i]);
-      if (slopes != nullptr) numbers.values[i].partials[0] = (slopes->*source)[i];
-    }
-  };
-  using To = MotorParameters<Dual<double, 1>>;
-  using From = MotorParameters<double>;
-  convert(&To::time_constant_up, &From::time_constant_up);
-  convert(&To::time_constant_down, &From::time_constant_down);
-  convert(&To::speed_min, &From::speed_min);
-  convert(&To::speed_max, &From::speed_max);
-  to_dual(to.speed_offset, from.speed_offset, slopes == nullptr ? nullptr : &slopes->speed_offset);
-  to_dual(to.command_delay, from.command_delay,
-          slopes == nullptr ? nullptr : &slopes->command_delay);
-}
-
 /// The model constants of a vehicle with their derivatives; `slopes` may be null.
 inline auto moving_model(const VehicleParameters& vehicle, const VehicleParameters* slopes) {
   using Slope = Dual<double, 1>;
-  const bool has = slopes != nullptr;
   DynamicsParameters<Slope> parameters;
-  to_dual(parameters.body, vehicle.body, has ? &slopes->body : nullptr);
-  motor_to_dual(parameters.motor, vehicle.motor, has ? &slopes->motor : nullptr);
-  to_dual(parameters.drag, vehicle.drag, has ? &slopes->drag : nullptr);
-  to_dual(parameters.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
-  to_dual(parameters.inflow, vehicle.inflow, has ? &slopes->inflow : nullptr);
-  to_dual(parameters.ground_effect, vehicle.ground_effect, has ? &slopes->ground_effect : nullptr);
-  to_dual(parameters.contact, vehicle.contact, has ? &slopes->contact : nullptr);
-  parameters.rotors.resize(vehicle.rotors.size());
-  for (std::size_t k = 0; k < vehicle.rotors.size(); ++k) {
-    to_dual(parameters.rotors[k], vehicle.rotors[k], has ? &slopes->rotors[k] : nullptr);
+  for_each_dynamics_pair(parameters, vehicle, [](Slope& number, double x) { number = Slope(x); });
+  if (slopes != nullptr) {
+    for_each_dynamics_pair(parameters, *slopes,
+                           [](Slope& number, double x) { number.partials[0] = x; });
   }
   return make_model<Slope, Dynamic, GeneralShape>(parameters);
 }

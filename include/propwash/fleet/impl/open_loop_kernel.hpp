@@ -8,7 +8,6 @@
 
 #include <cstddef>
 
-#include "propwash/fleet/impl/constants.hpp"
 #include "propwash/integrate/rk4.hpp"
 #include "propwash/math/dual.hpp"
 #include "propwash/math/pack.hpp"
@@ -106,18 +105,27 @@ class OpenLoopFlyer {
   using Lanes = OpenLoopLanes<Real>;
   using State = MulticopterState<T, N>;
   using Input = MulticopterInput<T, N, Zero3, Zero3>;
-  using Model = MulticopterModel<T, N, GeneralShape>;
+  /// The constants of a step that a host of physics needs.
+  struct Constants {
+    MulticopterModel<T, N, GeneralShape> model{};
+    DecayStages<T> lag{};  ///< unused
+  };
+  /// The host of a step: the motor commands are those of the log.
+  struct Host : TickHost<T, N> {
+    using Held = Zero3;
+    static constexpr TickWork work = TickWork::physics;
+  };
   static constexpr int lanes = Lanes::count;
 
   static OpenLoopKernel kernel() {
-    return {static_cast<std::size_t>(lanes), static_cast<std::size_t>(Group), sizeof(Model),
+    return {static_cast<std::size_t>(lanes), static_cast<std::size_t>(Group), sizeof(Constants),
             &set_constants, &fly};
   }
 
  private:
   static void set_constants(std::byte* to, int rotors, const double* const* layers) {
-    auto& model = *reinterpret_cast<Model*>(to);
-    resize_rotors(model, rotors);
+    auto& model = reinterpret_cast<Constants*>(to)->model;
+    resize_arrays(model, rotors);
     std::size_t next = 0;
     for_each_number(model, [&](T& x) PROPWASH_LAMBDA {
       x = T(Real(layers[0][next]));
@@ -132,10 +140,13 @@ class OpenLoopFlyer {
       for (int i = 0; i <= Group; ++i) used = used || Lanes::at(layer_of(x, i), 0) != 0.0;
       return used;
     };
-    model.has_contact = is_used(model.foot.stiffness);
-    model.has_flow = model.has_contact;
-    for_each_flow_coefficient(
-        model, [&](const T& x) PROPWASH_LAMBDA { model.has_flow = model.has_flow || is_used(x); });
+    model.feet.has_contact = is_used(model.feet.foot.stiffness);
+    model.air.has_flow = is_used(model.air.ground_area);
+    for (const auto& rotor : model.air.flow) {
+      for_each_number(rotor.inflow, [&](const T& x) PROPWASH_LAMBDA {
+        model.air.has_flow = model.air.has_flow || is_used(x);
+      });
+    }
   }
 
   static void fly(const OpenLoopBatch& batch, std::size_t group, std::size_t window) {
@@ -145,7 +156,8 @@ class OpenLoopFlyer {
   PROPWASH_FN OpenLoopFlyer(const OpenLoopBatch& batch, std::size_t group, std::size_t window)
       : batch_(batch),
         flight_(batch.flight),
-        model_(*reinterpret_cast<const Model*>(batch.constants + group * batch.constants_stride)),
+        constants_(
+            *reinterpret_cast<const Constants*>(batch.constants + group * batch.constants_stride)),
         first_(group * Group) {
     for (int lane = 0; lane < lanes; ++lane) {
       // lanes beyond the last window repeat it
@@ -158,20 +170,21 @@ class OpenLoopFlyer {
 
   PROPWASH_FN void run() {
     const std::size_t rotors = batch_.rotors;
-    state_.position = measured(flight_.position);
-    state_.velocity = measured(flight_.velocity);
+    vehicle_.state.position = measured(flight_.position);
+    vehicle_.state.velocity = measured(flight_.velocity);
     reset_attitude();
     const std::size_t all = flight_.rows * rotors;
-    read_rotors(batch_.speeds, batch_.speeds + all, all, state_.rotor_speeds);
+    read_rotors(batch_.speeds, batch_.speeds + all, all, vehicle_.state.rotor_speeds);
     const double dt = flight_.period / flight_.substeps;
     const auto rk4 = [](const auto& f, const State& x, double time) PROPWASH_LAMBDA {
       return Rk4{}([&f](const State& y) PROPWASH_LAMBDA { return called(f, y); }, x, time);
     };
+    Host host;
     for (std::size_t sample = 0; sample < flight_.samples; ++sample) {
       if (flight_.attitude_every > 0 && sample % flight_.attitude_every == 0) reset_attitude();
-      read_rotors(flight_.commands, flight_.slopes, all - rotors, input_.command);
+      read_rotors(flight_.commands, flight_.slopes, all - rotors, vehicle_.input.command);
       for (int step = 0; step < flight_.substeps; ++step) {
-        state_ = multicopter_step(rk4, model_, state_, input_, dt);
+        tick(rk4, constants_, vehicle_, host, dt);
       }
       for (auto& row : rows_) ++row;
       record(sample);
@@ -198,10 +211,11 @@ class OpenLoopFlyer {
   }
   PROPWASH_FN void reset_attitude() {
     const double* const q = flight_.attitude;
-    state_.body_rates = measured(flight_.body_rates);
-    state_.attitude = Quat<T>::identity();
+    vehicle_.state.body_rates = measured(flight_.body_rates);
+    vehicle_.state.attitude = Quat<T>::identity();
     if (q == nullptr) return;
-    state_.attitude = {measured(q, 4, 0), measured(q, 4, 1), measured(q, 4, 2), measured(q, 4, 3)};
+    vehicle_.state.attitude = {measured(q, 4, 0), measured(q, 4, 1), measured(q, 4, 2),
+                               measured(q, 4, 3)};
   }
 
   /// Reads speeds or commands of the rotors in the current rows, and their derivatives, `size`
@@ -230,20 +244,21 @@ class OpenLoopFlyer {
       const T* const parts[] = {&v.x, &v.y, &v.z};
       put(numbers, sample, parts);
     };
-    if (to.position != nullptr) put3(to.position, state_.position);
-    if (to.velocity != nullptr) put3(to.velocity, state_.velocity);
+    if (to.position != nullptr) put3(to.position, vehicle_.state.position);
+    if (to.velocity != nullptr) put3(to.velocity, vehicle_.state.velocity);
     if (to.attitude != nullptr) {
-      const Quat<T>& q = state_.attitude;
+      const Quat<T>& q = vehicle_.state.attitude;
       const T* const parts[] = {&q.w, &q.x, &q.y, &q.z};
       put(to.attitude, sample, parts);
     }
-    if (to.body_rates != nullptr) put3(to.body_rates, state_.body_rates);
+    if (to.body_rates != nullptr) put3(to.body_rates, vehicle_.state.body_rates);
     if (to.specific_force != nullptr) put3(to.specific_force, specific_force());
   }
 
   /// m/s^2, the specific force that the IMU reads.
   PROPWASH_FN Vec3<T> specific_force() const {
-    return imu_read(model_, batch_.imu, state_, input_, ImuBias<T>{}, ImuNoise<T>{}, 0.0)
+    return imu_read(constants_.model, batch_.imu, vehicle_.state, vehicle_.input, ImuBias<T>{},
+                    ImuNoise<T>{}, 0.0)
         .specific_force;
   }
 
@@ -265,13 +280,12 @@ class OpenLoopFlyer {
 
   const OpenLoopBatch& batch_;
   const OpenLoopFlight& flight_;
-  const Model& model_;
+  const Constants& constants_;
   std::size_t first_;
   int used_ = 0;
   std::size_t windows_[std::size_t{lanes}];
   std::size_t rows_[std::size_t{lanes}];
-  State state_{};
-  Input input_{};
+  TickMemory<T, N, Input> vehicle_{};
 };
 
 }  // namespace detail

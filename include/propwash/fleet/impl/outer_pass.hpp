@@ -20,7 +20,7 @@ namespace propwash::detail {
 /// The outer loops of a fleet: constants, state, and the output held until the next run.
 template <class T>
 struct FleetOuter {
-  static constexpr int fields = 28;  ///< numbers of an OuterLoopState
+  static constexpr int fields = number_count<OuterLoopState<T>>;
 
   bool is_ready = false;
   OuterLoopParameters parameters;
@@ -134,7 +134,7 @@ class OuterRun {
     in.motion = {part(estimate.position, FleetLayout::position),
                  part(estimate.velocity, FleetLayout::velocity),
                  {q[0], q[1], q[2], q[3]},
-                 triple(state, FleetLayout::filter_value)};
+                 triple(state, FleetLayout::controller)};
     for (int lane = 0; lane < Real::lanes; ++lane) {
       const std::size_t vehicle = first + static_cast<std::size_t>(lane);
       in.mass.v[lane] = job_.weights[vehicle * job_.weights_stride];

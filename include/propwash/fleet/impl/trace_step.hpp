@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "propwash/control/outer_loops.hpp"
-#include "propwash/fleet/impl/constants.hpp"
-#include "propwash/fleet/impl/switches.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/impl/trace_numbers.hpp"
 #include "propwash/math/trace_program.hpp"
 #include "propwash/model/delay.hpp"
-#include "propwash/model/ground.hpp"
+#include "propwash/vehicle/switches.hpp"
+#include "propwash/vehicle/tick.hpp"
 
 namespace propwash::detail {
 
@@ -23,7 +22,7 @@ struct TraceSetting {
   Integrator integrator = Integrator::rk4;
   double dt = 0.0;
   double floor = 0.0;
-  FleetSwitches switches{};
+  TickSwitches switches{};
   bool has_rates = false;      ///< the action is rates and thrust, not rotor speeds
   bool keeps_command = false;  ///< the outer loop reads the motor command of the step before
   int motor_delay_steps = -1;  ///< -1: no delay
@@ -51,84 +50,103 @@ struct TraceSetting {
 };
 
 template <class Shape>
-FleetConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& setting,
-                                                        const std::vector<int>& numbers) {
-  FleetConstants<Traced, Dynamic, Shape> c;
-  resize_rotors(c, setting.rotors);
-  c.imu.has_lever_arm = setting.switches.has_lever_arm;
-  c.imu.is_rotated = setting.switches.imu_is_rotated;
-  c.imu.is_digital = setting.switches.is_digital;
-  c.law.gyroscopic_term = setting.switches.gyroscopic_term;
-  if constexpr (Shape::has_rotor_air) {
-    c.model.has_flow = setting.switches.rotor_flow;
-    c.model.has_contact = setting.switches.contact;
-  }
+TickConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& setting,
+                                                       const std::vector<int>& numbers) {
+  TickConstants<Traced, Dynamic, Shape> c;
+  resize_arrays(c, setting.rotors);
+  set_flags(c, setting.switches);
   auto next = numbers.begin();
   for_each_number(c, [&](Traced& x) { x = Traced::of(*next++); });
   return c;
 }
+
+/// The state of a vehicle that a trace reads.
+struct TracedVehicle : TickMemory<Traced, Dynamic> {
+  template <class Shape>
+  void read(const TraceSetting& setting, TraceReader& from, Shape) {
+    from.read(state.position), from.read(state.velocity), from.read(state.attitude);
+    from.read(state.body_rates);
+    if constexpr (Shape::rate_unit != 1.0) {
+      state.body_rates = state.body_rates * (1.0 / Shape::rate_unit);
+    }
+    state.rotor_speeds = from.rotors<Dynamic>(setting.rotors);
+    if (setting.has_rates) from.read(controller);
+    input.command.resize(setting.rotors);
+    if (setting.keeps_command) from.read(input.command);
+  }
+};
+
+/// The host of a traced step: reads action, delayed motor commands and environment.
+struct TraceHost : TickHost<Traced, Dynamic> {
+  using Speeds = SmallArray<Traced, Dynamic>;
+
+  const TraceSetting& setting;
+  RateThrust<Traced> rates{};
+  Speeds speeds{};
+  Speeds newest{};  ///< the command that the motor delay stores
+  Speeds later{}, earlier{};
+  Traced ratio{};
+  Vec3<Traced> wind{}, force_W{}, torque_B{};
+
+  explicit TraceHost(const TraceSetting& of) : setting(of) {}
+  TraceHost(const TraceSetting& of, TraceReader& read) : setting(of) {
+    if (setting.has_rates) {
+      read.read(rates);
+    } else {
+      speeds = read.rotors<Dynamic>(setting.rotors);
+    }
+    if (setting.motor_delay_steps > 0) later = read.rotors<Dynamic>(setting.rotors);
+    if (setting.motor_delay_steps >= 0) earlier = read.rotors<Dynamic>(setting.rotors);
+    read_environment(read);
+  }
+  void read_environment(TraceReader& read) {
+    if (setting.switches.battery) read.read(ratio);
+    if (setting.switches.wind) read.read(wind);
+    if (setting.switches.external_wrench) read.read(force_W), read.read(torque_B);
+  }
+
+  const TickSwitches& switches() const { return setting.switches; }
+  bool has_rates() const { return setting.has_rates; }
+  const RateThrust<Traced>& rate_thrust() const { return rates; }
+  const Speeds& rotor_speeds() const { return speeds; }
+  void delay(Speeds& acting) {
+    newest = acting;
+    if (setting.motor_delay_steps < 0) return;
+    if (setting.motor_delay_steps == 0) later = newest;
+    for (int i = 0; i < setting.rotors; ++i) {
+      acting[i] = mean_command(later[i], earlier[i], setting.motor_delay_fraction);
+    }
+  }
+  Traced voltage_ratio() const { return ratio; }
+  Vec3<Traced> external_force_W() const { return force_W; }
+  Vec3<Traced> external_torque_B() const { return torque_B; }
+  Vec3<Traced> wind_W() const { return wind; }
+  double floor() const { return setting.floor; }
+};
 
 /// One step. `inputs`: state, action, delayed motor commands, environment. Returns the state and,
 /// with a motor delay, the command that the delay stores.
 template <class Shape>
 std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>& numbers,
                             const std::vector<int>& inputs) {
-  const int rotors = setting.rotors;
   const auto c = traced_constants<Shape>(setting, numbers);
-  constexpr double rate_unit = Shape::rate_unit;
   TraceReader read(inputs);
-  MulticopterState<Traced, Dynamic> x;
-  x.position = read.vector(), x.velocity = read.vector(), x.attitude = read.quaternion();
-  const Vec3<Traced> body_rates = read.vector();
-  x.body_rates = body_rates * (1.0 / rate_unit);
-  x.rotor_speeds = read.rotors<Dynamic>(rotors);
-  RateControllerState<Traced> controller;
-  if (setting.has_rates) {
-    controller.filter.value = read.vector(), controller.filter.derivative = read.vector();
-    controller.integral = read.vector();
-  }
-  if (setting.keeps_command) read.rotors<Dynamic>(rotors);  // no effect on a step
-
-  MulticopterInput<Traced, Dynamic, Zero3, Vec3<Traced>> input;
-  if (setting.has_rates) {
-    const Vec3<Traced> rates = read.vector();
-    const auto gyroscope_S = read_body_rates(c.imu, body_rates, ImuBias<Traced>{}, Vec3<Traced>{});
-    input.command = rate_loop(c, controller, gyroscope_S, RateThrust<Traced>{rates, read.number()});
+  TracedVehicle vehicle;
+  vehicle.read(setting, read, Shape{});
+  TraceHost host(setting, read);
+  if (setting.integrator == Integrator::euler) {
+    tick(Euler{}, c, vehicle, host, setting.dt);
   } else {
-    input.command = read.rotors<Dynamic>(rotors);
+    tick(Rk4{}, c, vehicle, host, setting.dt);
   }
-  const SmallArray<Traced, Dynamic> newest = input.command;
-  const auto delay = [&](SmallArray<Traced, Dynamic>& speeds) {
-    if (setting.motor_delay_steps < 0) return;
-    const auto later = setting.motor_delay_steps == 0 ? newest : read.rotors<Dynamic>(rotors);
-    const auto earlier = read.rotors<Dynamic>(rotors);
-    for (int i = 0; i < rotors; ++i) {
-      speeds[i] = mean_command(later[i], earlier[i], setting.motor_delay_fraction);
-    }
-  };
-  drive_motors(c.model, input.command, delay, setting.switches.battery,
-               [&](const SmallArray<Traced, Dynamic>&) { return read.number(); });
-  const Vec3<Traced> wind_W = setting.switches.wind ? read.vector() : Vec3<Traced>{};
-  if (setting.switches.external_wrench) {
-    input.force_W = read.vector() * c.per_force;
-    input.torque_B = cwise_product(read.vector(), c.per_torque);
-  }
-  const auto step = [&](const auto& method) {
-    return step_in_air(method, c.model, c.lag, x, input, wind_W, setting.switches.wind, setting.dt);
-  };
-  x = setting.integrator == Integrator::euler ? step(Euler{}) : step(Rk4{});
-  if (setting.switches.ground) stop_at_ground(x.position, x.velocity, x.body_rates, setting.floor);
-
+  const auto& x = vehicle.state;
   std::vector<int> outputs;
   TraceWriter write{outputs};
   write.add(x.position), write.add(x.velocity), write.add(x.attitude);
-  write.add(x.body_rates * rate_unit), write.add(x.rotor_speeds);
-  if (setting.has_rates) {
-    write.add(controller.filter.value), write.add(controller.filter.derivative);
-    write.add(controller.integral);
-  }
-  if (setting.keeps_command) write.add(input.command);
-  if (setting.motor_delay_steps >= 0) write.add(newest);
+  write.add(body_rates_of<Shape>(x)), write.add(x.rotor_speeds);
+  if (setting.has_rates) write.add(vehicle.controller);
+  if (setting.keeps_command) write.add(vehicle.input.command);
+  if (setting.motor_delay_steps >= 0) write.add(host.newest);
   return outputs;
 }
 
@@ -148,20 +166,14 @@ ImuReading<Traced> trace_imu(const TraceSetting& setting, const std::vector<int>
                              const std::vector<int>& state, const std::vector<int>& environment) {
   const auto c = traced_constants<Shape>(setting, numbers);
   TraceReader read(state), air(environment);
-  MulticopterState<Traced, Dynamic> x;
-  x.position = read.vector(), x.velocity = read.vector(), x.attitude = read.quaternion();
-  x.body_rates = read.vector() * (1.0 / Shape::rate_unit);
-  x.rotor_speeds = read.rotors<Dynamic>(setting.rotors);
-  for (int i = 0; i < setting.controller(); ++i) read.number();
-  MulticopterInput<Traced, Dynamic> input;
-  input.command = read.rotors<Dynamic>(setting.rotors);
-  if (setting.switches.battery) air.number();
-  if (setting.switches.wind) input.wind_W = air.vector();
-  if (setting.switches.external_wrench) {
-    input.force_W = air.vector() * c.per_force;
-    input.torque_B = cwise_product(air.vector(), c.per_torque);
-  }
-  return imu_read(c.model, c.imu, x, input, ImuBias<Traced>{}, ImuNoise<Traced>{}, 0.0);
+  TracedVehicle vehicle;
+  vehicle.read(setting, read, Shape{});
+  TraceHost host(setting);
+  host.read_environment(air);
+  auto& input = vehicle.input;
+  hold_wrench<Traced>(c, input, host);
+  if (setting.switches.wind) input.wind_W = air_velocity<Traced>(c, host);
+  return imu_read(c.model, c.imu, vehicle.state, input, ImuBias<Traced>{}, ImuNoise<Traced>{}, 0.0);
 }
 
 /// The constants of the outer loops.
@@ -200,18 +212,12 @@ inline OuterLoopCommand<Traced> trace_command(const TraceOuter& outer, TraceRead
 template <class Shape>
 std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& outer,
                              const std::vector<int>& numbers, const std::vector<int>& inputs) {
-  const int rotors = setting.rotors;
   TraceReader read(inputs);
   OuterLoopInput<Traced> in;
-  in.motion.position = read.vector(), in.motion.velocity = read.vector();
-  in.motion.attitude = read.quaternion();
-  read.vector();
-  const auto speeds = read.rotors<Dynamic>(rotors);
-  if (setting.has_rates) {
-    in.motion.rates_B = read.vector();  // filtered
-    read.vector(), read.vector();
-  }
-  if (setting.keeps_command) read.rotors<Dynamic>(rotors);
+  TracedVehicle vehicle;
+  vehicle.read(setting, read, Shape{});
+  const auto& x = vehicle.state;
+  in.motion = {x.position, x.velocity, x.attitude, vehicle.controller.filter.value};
   in.mass = Traced::of(numbers.back());
 
   OuterLoopState<Traced> state;
@@ -226,7 +232,7 @@ std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& oute
   } else {
     const auto first = inputs.end() - setting.environment();
     const auto imu = trace_imu<Shape>(setting, numbers, inputs, {first, inputs.end()});
-    write.add(run_speed_loop(outer.constants, state, in, command, imu, speeds));
+    write.add(run_speed_loop(outer.constants, state, in, command, imu, x.rotor_speeds));
   }
   left = memory_numbers(outer.constants.law, outer.loop);
   for_each_number(state, [&](Traced& x) {

@@ -29,8 +29,13 @@ class TraceReader {
   SmallArray<Traced, N> rotors(int count) {
     SmallArray<Traced, N> all;
     all.resize(count);
-    for (int i = 0; i < count; ++i) all[i] = number();
+    read(all);
     return all;
+  }
+  /// Reads all numbers of a struct.
+  template <class X>
+  void read(X& x) {
+    for_each_number(x, [this](Traced& to) { to = number(); });
   }
 
  private:
@@ -41,12 +46,10 @@ class TraceReader {
 /// Collects nodes.
 struct TraceWriter {
   std::vector<int>& nodes;
-  void add(Traced x) { nodes.push_back(x.node); }
-  void add(const Vec3<Traced>& v) { add(v.x), add(v.y), add(v.z); }
-  void add(const Quat<Traced>& q) { add(q.w), add(make_vec3(q.x, q.y, q.z)); }
-  template <int N>
-  void add(const SmallArray<Traced, N>& all) {
-    for (const Traced& x : all) add(x);
+  /// Adds all numbers of a struct.
+  template <class X>
+  void add(const X& x) {
+    for_each_number(x, [this](const Traced& number) { nodes.push_back(number.node); });
   }
 };
 

@@ -198,50 +198,103 @@ void Multicopter<N, T>::prepare(double dt) {
   }
 }
 
+/// The host of a step. Held: Zero3 without noise and external wrench.
 template <int N, class T>
-SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command) {
-  const Vec3<T> gyroscope_S = step_.imu_is_slower
-                                  ? memory_.held_reading.angular_rate
-                                  : read_body_rates(constants_.imu, memory_.state.body_rates,
-                                                    memory_.bias, imu_noise_.gyroscope);
-  return rate_loop(constants_, memory_.controller, gyroscope_S, command);
-}
+template <class HeldWrench>
+struct Multicopter<N, T>::Host : TickHost<T, N> {
+  using Held = HeldWrench;
 
-/// Rotor speeds commanded to the motors, after limits, delay and battery.
+  Multicopter& m;
+  const RateThrust<T>* rates;  ///< null: speeds
+  const SmallArray<T, N>* speeds;
+  StepNormals z;
+
+  Host(Multicopter& vehicle, const RateThrust<T>* rate_command, const SmallArray<T, N>* command)
+      : m(vehicle), rates(rate_command), speeds(command) {}
+
+  PROPWASH_FN TickSwitches switches() const {
+    TickSwitches on;
+    on.process_noise = on.bias_walk = m.has_noise_;
+    on.external_wrench = m.has_noise_ || m.has_external_wrench_;
+    on.imu_is_slower = m.step_.imu_is_slower;
+    on.battery = m.has_battery();
+    on.battery_circuit = m.has_circuit();
+    on.wind = true;
+    return on;
+  }
+  PROPWASH_FN bool has_rates() const { return rates != nullptr; }
+  PROPWASH_FN const RateThrust<T>& rate_thrust() const { return *rates; }
+  PROPWASH_FN SmallArray<T, N> rotor_speeds() const { return limited(m.constants_.model, *speeds); }
+  PROPWASH_FN Vec3<T> held_angular_rate() const { return m.memory_.held_reading.angular_rate; }
+  PROPWASH_FN Vec3<T> gyroscope_noise() const { return m.imu_noise_.gyroscope; }
+
+  PROPWASH_FN void delay(SmallArray<T, N>& acting) {
+    if (!(m.parameters_.motor.command_delay > 0.0)) return;
+    const auto& delay = m.step_.delay;
+    acting = m.memory_.delay.push(acting, delay.steps, T(delay.fraction));
+  }
+  PROPWASH_FN T voltage_ratio() const { return m.voltage_ratio(); }
+  PROPWASH_FN const BatteryState<T>& battery() const { return m.memory_.battery; }
+  PROPWASH_FN void set_battery(const BatteryState<T>& battery, T ratio) {
+    m.memory_.battery = battery;
+    m.memory_.voltage = static_cast<double>(ratio) * m.parameters_.battery.nominal_voltage;
+  }
+  PROPWASH_FN const SmallArray<T, N>& rotor_effectiveness() const {
+    return m.memory_.rotor_effectiveness;
+  }
+
+  /// All normals of a step: process noise, bias random walk, and white noise of the reading at its
+  /// end.
+  PROPWASH_FN void draw() {
+    const std::uint64_t n = m.memory_.steps;
+    z = step_normals(m.options_.seed, m.options_.id,
+                     {{{n, Stream::process_noise},
+                       {n, Stream::imu_bias_walk},
+                       {n + 1, Stream::imu_noise},
+                       {n, Stream::user}}});
+  }
+  PROPWASH_FN StepNormals::Row normals(Stream stream) {
+    if (stream == Stream::process_noise) draw();
+    return z[stream == Stream::process_noise ? 0 : 1];
+  }
+  PROPWASH_FN void keep_noise(const Vec3<T>& force_W, const Vec3<T>& torque_B) {
+    m.memory_.noise_force_W = force_W;
+    m.memory_.noise_torque_B = torque_B;
+  }
+  PROPWASH_FN const Vec3<T>& external_force_W() const { return m.memory_.external_force_W; }
+  PROPWASH_FN const Vec3<T>& external_torque_B() const { return m.memory_.external_torque_B; }
+  PROPWASH_FN const Vec3<T>& wind_W() const { return m.memory_.input.wind_W; }
+
+  PROPWASH_FN void end() {
+    auto& memory = m.memory_;
+    if (m.has_noise_) m.imu_noise_ = imu_noise<T>(z[2], m.constants_.imu_deviations);
+    ++memory.steps;
+    memory.time += m.step_.dt;
+    if (m.step_.imu_is_slower &&
+        sample_is_due(memory.imu_phase, m.step_.dt, m.parameters_.imu.rate)) {
+      memory.held_reading = m.measured();
+    }
+  }
+};
+
+/// One step under rates and thrust or, if `rates` is null, rotor speeds.
 template <int N, class T>
-template <class Delay, class RatioAt>
-SmallArray<T, N> Multicopter<N, T>::motor_commands(const SmallArray<T, N>& command,
-                                                   const Delay& delay,
-                                                   const RatioAt& ratio_at) const {
-  SmallArray<T, N> speeds = limited(constants_.model, command);
-  drive_motors(constants_.model, speeds, delay, parameters_.battery.nominal_voltage > 0.0,
-               ratio_at);
-  return speeds;
+void Multicopter<N, T>::advance(const RateThrust<T>* rates, const SmallArray<T, N>* speeds) {
+  if (!parallel_) {
+    fly<Vec3<T>>(constants_.model, rates, speeds);
+  } else if (has_noise_ || has_external_wrench_) {
+    fly<Vec3<T>>(parallel_model_, rates, speeds);
+  } else {
+    fly<Zero3>(parallel_model_, rates, speeds);
+  }
 }
-
-/// Advances the battery circuit under delayed rotor commands; returns the new voltage ratio.
-template <int N, class T>
-T Multicopter<N, T>::discharge_battery(const SmallArray<T, N>& commands) {
-  const T ratio = discharge(constants_, memory_.battery, voltage_ratio(),
-                            memory_.state.rotor_speeds, commands, memory_.rotor_effectiveness);
-  memory_.voltage = static_cast<double>(ratio) * parameters_.battery.nominal_voltage;
-  return ratio;
-}
-
 template <int N, class T>
 template <class Held, class Shape>
-void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
-  MulticopterInput<T, N, Zero3, Held> input;
-  input.command = memory_.input.command;
-  if constexpr (!std::is_same_v<Held, Zero3>) {
-    input.force_W = memory_.input.force_W;
-    input.torque_B = memory_.input.torque_B;
-  }
-  const Vec3<T> wind_W = memory_.input.wind_W;
-  const T dt = T(step_.dt);
-  const auto step = [&](auto method) PROPWASH_LAMBDA {
-    memory_.state =
-        step_in_air(method, model, constants_.lag, memory_.state, input, wind_W, true, dt);
+void Multicopter<N, T>::fly(const MulticopterModel<T, N, Shape>& model, const RateThrust<T>* rates,
+                            const SmallArray<T, N>* speeds) {
+  Host<Held> host(*this, rates, speeds);
+  const auto step = [&](auto method) {
+    tick(method, constants_, model, memory_, host, T(step_.dt));
   };
   switch (options_.integrator) {
     case Integrator::euler:
@@ -251,47 +304,6 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
     case Integrator::symplectic_euler:
       return step(SymplecticEuler{});
   }
-}
-
-template <int N, class T>
-void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
-  const auto delay = [&](SmallArray<T, N>& speeds) {
-    if (!(parameters_.motor.command_delay > 0.0)) return;
-    speeds = memory_.delay.push(speeds, step_.delay.steps, T(step_.delay.fraction));
-  };
-  memory_.input.command = motor_commands(command, delay, [&](const SmallArray<T, N>& speeds) {
-    return has_circuit() ? discharge_battery(speeds) : voltage_ratio();
-  });
-  if (has_noise_) draw_noise();
-  if (!parallel_) {
-    integrate<Vec3<T>>(constants_.model);
-  } else if (has_noise_ || has_external_wrench_) {
-    integrate<Vec3<T>>(parallel_model_);
-  } else {
-    integrate<Zero3>(parallel_model_);
-  }
-  ++memory_.steps;
-  memory_.time += step_.dt;
-  if (step_.imu_is_slower && sample_is_due(memory_.imu_phase, step_.dt, parameters_.imu.rate)) {
-    memory_.held_reading = measured();
-  }
-}
-
-/// Draws all normals of a step: process noise, bias random walk, and white noise of the reading at
-/// its end.
-template <int N, class T>
-void Multicopter<N, T>::draw_noise() {
-  const std::uint64_t n = memory_.steps;
-  const StepNormals z = step_normals(options_.seed, options_.id,
-                                     {{{n, Stream::process_noise},
-                                       {n, Stream::imu_bias_walk},
-                                       {n + 1, Stream::imu_noise},
-                                       {n, Stream::user}}});
-  memory_.noise_force_W = noise_force<T>(constants_, z[0]);
-  memory_.noise_torque_B = noise_torque<T>(constants_, z[0]);
-  apply_wrench();
-  memory_.bias = random_walk(memory_.bias, constants_.imu_deviations, z[1]);
-  imu_noise_ = imu_noise<T>(z[2], constants_.imu_deviations);
 }
 
 /// Draws the white noise of the reading at the present step.

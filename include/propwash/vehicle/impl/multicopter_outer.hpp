@@ -46,7 +46,7 @@ void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt,
     is_due = true;
   }
   if (is_due) update_outer(command, estimate);
-  advance(by_rates ? rate_controlled(memory_.held_rates) : memory_.held_speeds);
+  advance(by_rates ? &memory_.held_rates : nullptr, &memory_.held_speeds);
 }
 
 template <int N, class T>
