@@ -50,20 +50,27 @@ struct FleetLayout {
   using Record = detail::FleetRecord<double>;
   int rotors = 0;
 
-  static constexpr int position = detail::field_at(offsetof(Record, body.position));
-  static constexpr int velocity = detail::field_at(offsetof(Record, body.velocity));
-  static constexpr int attitude = detail::field_at(offsetof(Record, body.attitude));
-  static constexpr int body_rates = detail::field_at(offsetof(Record, body.body_rates));
+  static constexpr int position =
+      detail::field_at(offsetof(Record, body) + offsetof(RigidBodyState<double>, position));
+  static constexpr int velocity =
+      detail::field_at(offsetof(Record, body) + offsetof(RigidBodyState<double>, velocity));
+  static constexpr int attitude =
+      detail::field_at(offsetof(Record, body) + offsetof(RigidBodyState<double>, attitude));
+  static constexpr int body_rates =
+      detail::field_at(offsetof(Record, body) + offsetof(RigidBodyState<double>, body_rates));
   static constexpr int controller = detail::field_at(offsetof(Record, controller));
-  static constexpr int accelerometer_bias = detail::field_at(offsetof(Record, bias.accelerometer));
-  static constexpr int gyroscope_bias = detail::field_at(offsetof(Record, bias.gyroscope));
+  static constexpr int accelerometer_bias =
+      detail::field_at(offsetof(Record, bias) + offsetof(ImuBias<double>, accelerometer));
+  static constexpr int gyroscope_bias =
+      detail::field_at(offsetof(Record, bias) + offsetof(ImuBias<double>, gyroscope));
   static constexpr int held_accelerometer = detail::field_at(offsetof(Record, held_accelerometer));
   static constexpr int held_gyroscope = detail::field_at(offsetof(Record, held_gyroscope));
   static constexpr int wind = detail::field_at(offsetof(Record, wind_W));
   static constexpr int turbulence = detail::field_at(offsetof(Record, turbulence));
   static constexpr int voltage_ratio = detail::field_at(offsetof(Record, voltage_ratio));
   static constexpr int battery = detail::field_at(offsetof(Record, battery));
-  static constexpr int battery_current = detail::field_at(offsetof(Record, battery.current));
+  static constexpr int battery_current =
+      detail::field_at(offsetof(Record, battery) + offsetof(BatteryState<double>, current));
   static constexpr int contact = detail::field_at(offsetof(Record, contact));
   static constexpr int diverged = detail::field_at(offsetof(Record, diverged));
   static constexpr int external_force = detail::field_at(offsetof(Record, external_force_W));
