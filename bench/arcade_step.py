@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from propwash.arcade import TICK, Game, Runner, Snapshot, Sticks
-from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
+from propwash.arcade import TICK, FlightSnapshot, Game, Runner, Sticks
+from propwash.arcade._images import FrameState, ImageRenderer, Images, Lineup
 from propwash.arcade._serve import SWITCH_INTERVAL
 from propwash.race import find_course
 
@@ -38,7 +38,7 @@ while True:
 """
 
 
-def sticks_of(snapshot: Snapshot) -> Sticks:
+def sticks_of(snapshot: FlightSnapshot) -> Sticks:
     """Sticks that climb and descend between 1 and 3 m, rotating."""
     rises = snapshot.velocity[2] > 0.0
     return CLIMB if snapshot.position[2] < (3.0 if rises else 1.0) else DESCEND
@@ -62,7 +62,7 @@ class Timed(Game):
         self.runner: Runner | None = None
         super().__init__(*arguments, **options)
 
-    def tick(self, sticks: Sticks, mode: Any, number: int = 0) -> Snapshot:
+    def tick(self, sticks: Sticks, mode: Any, number: int = 0) -> FlightSnapshot:
         """Notes the time, and advances."""
         skipped = 0.0 if self.runner is None else self.runner.skipped
         self.began.append(time.monotonic() - skipped)
@@ -113,7 +113,7 @@ def tick_delays(
         def failed(error: BaseException) -> None:
             raise SystemExit(f"error: {error}")
 
-        renderer = FrameRenderer(SIZE, threads)
+        renderer = ImageRenderer(SIZE, threads)
         images = Images(renderer, lambda: FrameState(lineup, runner.snapshot), publish, failed)
         images.start()
         images.request()

@@ -42,12 +42,12 @@ class Flights:
     """Fleets that are kept between requests."""
 
     def __init__(self) -> None:
-        self._flights: dict[Request, tuple[bench.Flight, int]] = {}
+        self._flights: dict[Request, tuple[bench.BenchFlight, int]] = {}
 
     def rate(self, request: Request) -> float:
         """Vehicle-steps per second."""
         if request not in self._flights:
-            flight = bench.Flight(request.case)
+            flight = bench.BenchFlight(request.case)
             if request.individual_parameters:
                 mass = flight.fleet.parameters["mass"]
                 spread = 1.0 + 0.1 * bench.spread(request.case.batch)

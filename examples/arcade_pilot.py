@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from propwash import arcade, logs, race
-from propwash.arcade import MODES, Game, Mode, Snapshot, StickMap, Sticks
+from propwash.arcade import MODES, FlightSnapshot, Game, Mode, StickMap, Sticks
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Pilot:
         if self._rng is not None:
             self.speed *= self._rng.uniform(0.85, 1.15)
         seen = 1 if human is None else 1 + round(DELAY / (HELD * arcade.TICK))
-        self._seen: deque[Snapshot] = deque(maxlen=seen)
+        self._seen: deque[FlightSnapshot] = deque(maxlen=seen)
         self._error = np.zeros(4)
         self._points = self._lines(game)
         steps = np.diff(self._points, axis=0)
@@ -81,7 +81,7 @@ class Pilot:
         points.append(points[-1] + 3.0 * axes[-1][:, 0])
         return np.array(points)
 
-    def __call__(self, snapshot: Snapshot) -> Sticks:
+    def __call__(self, snapshot: FlightSnapshot) -> Sticks:
         """The sticks for the motion of a snapshot."""
         self._seen.append(snapshot)
         seen = self._seen[0]
@@ -98,7 +98,7 @@ class Pilot:
         roll, pitch, yaw, throttle = np.clip(sticks + self._error, -1.0, 1.0).tolist()
         return Sticks(roll, pitch, yaw, 0.5 + 0.5 * throttle)
 
-    def _desired(self, seen: Snapshot) -> tuple[Array, float]:
+    def _desired(self, seen: FlightSnapshot) -> tuple[Array, float]:
         """Velocity [m/s], world frame, and yaw rate [rad/s]."""
         ahead = self._place + np.linspace(0.0, 2.0, 41)
         distances = np.linalg.norm(self._at(ahead) - seen.position, axis=1)
@@ -112,7 +112,7 @@ class Pilot:
         turn = math.atan2(left, forward) * min(1.0, math.hypot(forward, left))
         return velocity, min(max(1.5 * turn, -1.5), 1.5)
 
-    def _thrust_sticks(self, seen: Snapshot, velocity: Array, yaw_rate: float) -> Array:
+    def _thrust_sticks(self, seen: FlightSnapshot, velocity: Array, yaw_rate: float) -> Array:
         """Roll, pitch, yaw and throttle, each from -1 to 1, in angle and acro mode."""
         force = np.clip(2.0 * (velocity - seen.velocity), -5.0, 5.0)  # per mass, m/s^2
         force[2] += GRAVITY
@@ -155,7 +155,7 @@ def into_body(attitude: Array, vector: Array) -> Array:
     return np.asarray(vector + attitude[0] * twice + np.cross(axis, twice))
 
 
-def fly(game: Game, pilot: Pilot, held: int = HELD) -> Snapshot:
+def fly(game: Game, pilot: Pilot, held: int = HELD) -> FlightSnapshot:
     """Flies until the end of the flight, with new sticks every `held` ticks."""
     while not game.has_ended:
         sticks = pilot(game.snapshot)

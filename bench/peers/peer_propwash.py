@@ -14,7 +14,7 @@ def main() -> None:
     for work, leaves_out in [("physics", NO_NOISE), ("noise", "floor"), ("closed_loop", "floor")]:
         for dtype in bench.DTYPES:
             case = bench.Case(work, dtype, "rk4", 1, 4096, 10)  # type: ignore[arg-type]
-            flight = bench.Flight(case)
+            flight = bench.BenchFlight(case)
             rate = steps_per_second(flight.step, case.batch * case.substeps)
             method = f"RK4, 960 Hz, {dtype}, 10 steps per call"
             includes = bench.WORKS[case.work]

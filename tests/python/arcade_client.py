@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
-from propwash.arcade import Snapshot, Sticks
+from propwash.arcade import FlightSnapshot, Sticks
 from propwash.arcade._messages import Hud, unpack_image
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -91,9 +91,9 @@ def opened(url: str, **options: Any) -> connect:
     return connect(url.replace("http", "ws", 1) + "socket", **options)
 
 
-def snapshot_of(hud: Hud) -> Snapshot:
+def snapshot_of(hud: Hud) -> FlightSnapshot:
     """What a pilot sees of the numbers of an image."""
-    return Snapshot(
+    return FlightSnapshot(
         time=hud.time,
         race_time=hud.race_time,
         phase=hud.phase,  # type: ignore[arg-type]

@@ -13,11 +13,11 @@ from helpers import slow_if
 from numpy.typing import NDArray
 from propwash import arcade, logs, race, vehicles
 from propwash.__main__ import main
-from propwash.arcade import Game, Snapshot
+from propwash.arcade import FlightSnapshot, Game
 from propwash.arcade._film import snapshots
 from propwash.arcade._ghosts import of_log
 from propwash.arcade._overlay import Overlay, clock
-from propwash.arcade._view import View
+from propwash.arcade._view import FlightView
 
 pytest.importorskip("PIL", reason="Pillow is not installed")
 
@@ -25,7 +25,7 @@ SIZE = (320, 180)
 
 
 @pytest.fixture(scope="module")
-def flown() -> tuple[Game, list[Snapshot]]:
+def flown() -> tuple[Game, list[FlightSnapshot]]:
     """A flight through a course, and the snapshots of all its ticks."""
     game = Game(race.find_course("tower"), seed=2)
     pilot = Pilot(game, "assisted", 4.0)
@@ -38,7 +38,7 @@ def flown() -> tuple[Game, list[Snapshot]]:
 
 
 @pytest.fixture(scope="module")
-def game(flown: tuple[Game, list[Snapshot]]) -> Game:
+def game(flown: tuple[Game, list[FlightSnapshot]]) -> Game:
     return flown[0]
 
 
@@ -49,7 +49,7 @@ def log(game: Game, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("rate", [30.0, 7.0])
 def test_the_snapshots_of_a_log_are_those_of_the_flight(
-    flown: tuple[Game, list[Snapshot]], rate: float
+    flown: tuple[Game, list[FlightSnapshot]], rate: float
 ) -> None:
     game, taken = flown
     by_time = {each.time: each for each in taken}
@@ -109,7 +109,7 @@ def test_the_pilot_beside_a_flight_has_its_vehicle(tmp_path: Path) -> None:
 
 
 def test_numbers_cover_little_of_the_image_and_follow_the_flight(game: Game) -> None:
-    view = View(game.scene, (640, 360))
+    view = FlightView(game.scene, (640, 360))
     overlay = Overlay((640, 360), "tower", game.scene.gates)
     changed: list[NDArray[np.bool_]] = []
     shown = list(snapshots(game.record(), 1.0))
@@ -127,7 +127,7 @@ def test_numbers_cover_little_of_the_image_and_follow_the_flight(game: Game) -> 
 
 
 def test_the_arrow_to_a_gate_behind_the_camera_is_drawn(game: Game) -> None:
-    view = View(game.scene, (640, 360))
+    view = FlightView(game.scene, (640, 360))
     gate = game.scene.gates[0]
     snapshot = next(snapshots(game.record(), 1.0))
     behind = np.array([np.cos(gate.yaw), np.sin(gate.yaw), 0.0])

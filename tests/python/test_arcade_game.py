@@ -12,7 +12,7 @@ from arcade_helpers import Pilot, fly
 from helpers import MULTICOPTERS, slow_if
 from numpy.typing import NDArray
 from propwash import _rotation, race, vehicles
-from propwash.arcade import MODES, TICK, Game, Mode, Snapshot, Sticks
+from propwash.arcade import MODES, TICK, FlightSnapshot, Game, Mode, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
 from propwash.race import Course, courses
 from propwash.world import Box, Gate, Item, Plane, Scene, Start
@@ -48,7 +48,7 @@ def course(*items: Item, start: Start | None = ABOVE) -> Course:
 STRAIGHT = course(GROUND, gate("A", 4.0), gate("B", 8.0))
 
 
-def ticks(game: Game, sticks: Sticks, seconds: float, mode: Mode = "assisted") -> Snapshot:
+def ticks(game: Game, sticks: Sticks, seconds: float, mode: Mode = "assisted") -> FlightSnapshot:
     for _ in range(round(seconds / TICK)):
         game.tick(sticks, mode)
     return game.snapshot
@@ -109,7 +109,7 @@ def test_the_rows_are_judged_as_the_whole_flight() -> None:
     assert {count for _, count in ends} == {0, 1, 2, 3}
 
 
-def random_flight(rng: np.random.Generator) -> tuple[Rule, race.Flight]:
+def random_flight(rng: np.random.Generator) -> tuple[Rule, race.RaceFlight]:
     """A rule that has judged a flight along lines near the gates, and the flight so far."""
     gates = [gate("A", 4.0), gate("B", 8.0, 1.0, 0.5), gate("C", 8.5, 1.5, 0.6)]
     scene = Scene(
@@ -139,7 +139,7 @@ def random_flight(rng: np.random.Generator) -> tuple[Rule, race.Flight]:
         rule.advance((time[row], time[row + 1]), path[row], path[row])
         row += 1
     attitude = np.tile([1.0, 0.0, 0.0, 0.0], (row + 1, 1))
-    return rule, race.Flight(time[: row + 1], path[: row + 1], attitude, path[: row + 1] * 0.0)
+    return rule, race.RaceFlight(time[: row + 1], path[: row + 1], attitude, path[: row + 1] * 0.0)
 
 
 def test_a_vehicle_on_long_legs_stands_until_it_takes_off() -> None:
@@ -256,7 +256,7 @@ def test_the_log_of_a_flight_scores_the_same() -> None:
     since = record.time >= record.info["take_off"] - 0.5 * TICK
     time = record.time[since] - record.info["take_off"]
     parts = (record.position[since], record.attitude[since], record.velocity[since])
-    judged = race.judge(game.scene, race.Flight(time, *parts))
+    judged = race.judge(game.scene, race.RaceFlight(time, *parts))
     assert judged.finished
     assert judged.score == pytest.approx(result.score)
     assert record.info["score"] == pytest.approx(result.score)

@@ -85,7 +85,7 @@ def test_a_ghost_that_collides_ends_there() -> None:
     time = np.linspace(0.0, 10.0, 1001)
     position = np.array([0.0, 0.0, 2.0]) + np.outer(4.0 * time, [0.0, 1.0, 0.0])
     level = np.tile([1.0, 0.0, 0.0, 0.0], (len(time), 1))
-    result = race.judge(scene, race.Flight(time, position, level, 0.0 * position))
+    result = race.judge(scene, race.RaceFlight(time, position, level, 0.0 * position))
     assert result.collision is not None
     ghost = ghosts.of_result(result, "straight on")
     assert ghost.time[-1] == pytest.approx(result.collision.time, abs=0.02)

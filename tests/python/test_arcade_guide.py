@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from arcade_helpers import Pilot
 from propwash import _rotation, race
-from propwash.arcade import TICK, Game, Snapshot, Sticks
+from propwash.arcade import TICK, FlightSnapshot, Game, Sticks
 from propwash.arcade._guide import AHEAD, HOVER_TIME, Openings, directions, guidance, next_gate
 from propwash.arcade._interface import WrongGate
-from propwash.arcade._view import NEXT_COLOUR, OTHER_COLOUR, View
+from propwash.arcade._view import NEXT_COLOUR, OTHER_COLOUR, FlightView
 from propwash.race import courses
 from propwash.world import Box, Gate, Plane, Scene
 
@@ -21,9 +21,9 @@ GATE = Gate(name="A", position=(0.0, 0.0, 2.0), width=2.0, height=1.0)
 
 def snapshot(
     position: tuple[float, float, float], yaw: float = 0.0, passed: tuple[str, ...] = ()
-) -> Snapshot:
+) -> FlightSnapshot:
     """A vehicle at rest."""
-    return Snapshot(
+    return FlightSnapshot(
         time=0.0,
         race_time=0.0,
         phase="flying",
@@ -87,7 +87,7 @@ def test_first_gate_of_alphapilot_behind_the_start_is_pointed_at_sideways() -> N
     game = Game(courses()["alphapilot"])
     gate = game.scene.gates[0]
     assert directions(gate, game.snapshot) == "turn around, enter from the other side"
-    view = View(game.scene, (320, 180))
+    view = FlightView(game.scene, (320, 180))
     view.render(game.snapshot)
     target = view.target(gate.name)
     assert target is not None
@@ -100,7 +100,7 @@ def test_only_the_next_gate_has_its_colour_in_the_image() -> None:
     places = [(6.0, 2.0, 1.5), (6.0, -2.0, 1.5)]
     ahead = [Gate(name=f"Gate{k}", position=at, width=1.5, height=1.5, border=0.3)
              for k, at in enumerate(places)]  # fmt: skip
-    view = View(Scene([Plane(name="ground"), *ahead]), (160, 90))
+    view = FlightView(Scene([Plane(name="ground"), *ahead]), (160, 90))
     found = []
     for passed in ((), ("Gate0",), ("Gate0", "Gate1")):
         shot = view.render(snapshot((0.0, 0.0, 1.5), passed=passed), view="onboard")
@@ -117,7 +117,7 @@ def test_a_scene_that_is_slow_to_load_keeps_the_colours_of_its_gates(tmp_path: P
     image.new("RGB", (8, 8)).save(tmp_path / "wall.png")
     place, file = (9.0, 0.0, 1.0), str(tmp_path / "wall.png")
     wall = Box(name="wall", position=place, size=(1.0, 1.0, 1.0), texture=file)
-    view = View(Scene([Plane(name="ground"), GATE, wall]), (32, 18))
+    view = FlightView(Scene([Plane(name="ground"), GATE, wall]), (32, 18))
     renderer = view._offscreen
     assert renderer.scene is view.scene
     view.render(snapshot((-3.0, 0.0, 2.0), passed=("A",)))

@@ -12,7 +12,7 @@ from propwash.arcade import TICK, Game, Runner, Sticks
 from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._ghosts import Ghost, GhostKind
-from propwash.arcade._interface import Snapshot
+from propwash.arcade._interface import FlightSnapshot
 from propwash.race import courses
 
 VEHICLE = "flightgoggles"
@@ -37,7 +37,7 @@ class WatchedGame(Game):
     after_read: Callable[[], None] | None = None
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> FlightSnapshot:
         """The newest snapshot before the call."""
         snapshot, call, self.after_read = super().snapshot, self.after_read, None
         if call is not None:

@@ -20,7 +20,7 @@ from arcade_client import PageClient, opened
 from propwash._bridge import Refused
 from propwash.arcade import _messages as messages
 from propwash.arcade._pages import MAX_UNSHOWN, Page, Pages
-from propwash.arcade._server import MAX_PAGES, Server, address_of, listen
+from propwash.arcade._server import MAX_PAGES, PageServer, address_of, listen
 from propwash.arcade._site import Site
 from test_arcade_pages import Recorder
 from websockets.asyncio.client import ClientConnection
@@ -63,7 +63,7 @@ class Running:
         self.pages = Pages(self.controls, Refused(), message_rate)
         self.listening = listen(port=0)
         self.site = Site(address_of(self.listening), "token")
-        self.server = Server(self.site, self.pages, self.greeting, self.draw)
+        self.server = PageServer(self.site, self.pages, self.greeting, self.draw)
         self.frame = 0
 
     def greeting(self, page: Page) -> list[str]:

@@ -13,10 +13,10 @@ import pytest
 from propwash import _rotation, arcade, logs, race
 from propwash.arcade import Sticks, _images, _store
 from propwash.arcade import _messages as messages
-from propwash.arcade._images import FrameRenderer, FrameState, Images, Lineup
-from propwash.arcade._interface import Snapshot
+from propwash.arcade._images import FrameState, ImageRenderer, Images, Lineup
+from propwash.arcade._interface import FlightSnapshot
 from propwash.arcade._store import FlightStore
-from propwash.arcade._view import CLEARANCE, DISTANCE, RISE, Chase, View
+from propwash.arcade._view import CLEARANCE, DISTANCE, RISE, Chase, FlightView
 from propwash.world import Box, Gate, Plane, Scene, Start
 
 GROUND = Plane(name="ground", category="ground")
@@ -27,10 +27,10 @@ def snapshot(
     position: tuple[float, float, float] = (0.0, 0.0, 1.5),
     yaw: float = 0.0,
     tilt: float = 0.0,
-) -> Snapshot:
+) -> FlightSnapshot:
     """A vehicle with a heading, tilted forwards."""
     about_y = (math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0)
-    return Snapshot(
+    return FlightSnapshot(
         time=time,
         race_time=time,
         phase="flying",
@@ -111,8 +111,8 @@ COURSE = Scene([GROUND, GATE], start=Start(position=(0.0, 0.0, 1.0)))
 
 
 def test_outline_is_that_of_the_gate_in_the_image() -> None:
-    view = View(COURSE, (320, 180))
-    without = View(Scene([GROUND]), (320, 180))
+    view = FlightView(COURSE, (320, 180))
+    without = FlightView(Scene([GROUND]), (320, 180))
     images = [np.asarray(each.render(snapshot(), view="onboard")) for each in (view, without)]
     differs = np.argwhere(np.any(images[0] != images[1], axis=2))
     outline = np.array(view.outline("gate"))
@@ -132,7 +132,7 @@ def test_outline_is_that_of_the_gate_in_the_image() -> None:
 
 @pytest.mark.parametrize(("yaw", "side"), [(2.6, 1), (-2.2, -1)])
 def test_target_behind_the_camera_is_outside_on_the_side_to_turn_to(yaw: float, side: int) -> None:
-    view = View(Scene([GROUND, GATE.replace(position=(6.0, 0.0, 1.8))]), (320, 180))
+    view = FlightView(Scene([GROUND, GATE.replace(position=(6.0, 0.0, 1.8))]), (320, 180))
     view.render(snapshot(yaw=yaw), view="onboard")
     target = view.target("gate")
     assert target is not None
@@ -142,7 +142,7 @@ def test_target_behind_the_camera_is_outside_on_the_side_to_turn_to(yaw: float, 
 
 
 def test_outline_of_a_gate_around_the_camera_is_finite() -> None:
-    view = View(COURSE, (320, 180))
+    view = FlightView(COURSE, (320, 180))
     for x in np.linspace(4.0, 8.0, 41):
         view.render(snapshot(position=(float(x), 1.0, 2.0)), view="onboard")
         outline = np.array(view.outline("gate")).reshape(-1, 2)
@@ -151,7 +151,7 @@ def test_outline_of_a_gate_around_the_camera_is_finite() -> None:
 
 
 def test_vehicle_and_ghosts_are_drawn_in_the_view_from_behind() -> None:
-    view = View(COURSE, (320, 180))
+    view = FlightView(COURSE, (320, 180))
     onboard = np.asarray(view.render(snapshot(), view="onboard")).copy()
     chase = np.asarray(view.render(snapshot())).copy()
     ghost = (np.array([1.0, 0.5, 1.5]), np.array([1.0, 0.0, 0.0, 0.0]))
@@ -167,7 +167,7 @@ def test_message_of_an_image_has_its_numbers_and_a_jpeg() -> None:
     game = arcade.Game(race.find_course("alphapilot"), seed=1)
     for _ in range(100):
         game.tick(Sticks(throttle=1.0), "assisted", 9)
-    renderer = FrameRenderer((160, 90))
+    renderer = ImageRenderer((160, 90))
     hud, jpeg = messages.unpack_image(renderer.draw(4, FrameState(Lineup(game), game.snapshot)))
     assert (hud.frame, hud.input, hud.gates, hud.next) == (4, 9, 11, "Gate10")
     assert hud.time == game.snapshot.time
@@ -178,7 +178,7 @@ def test_message_of_an_image_has_its_numbers_and_a_jpeg() -> None:
 def test_a_prepared_scene_is_drawn_without_further_work(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
     game, other = (arcade.Game(race.find_course(name)) for name in ("alphapilot", "eight"))
-    renderer = FrameRenderer((64, 36))
+    renderer = ImageRenderer((64, 36))
     renderer.draw(1, FrameState(Lineup(game), game.snapshot))
     renderer.prepare(other.scene)
     monkeypatch.setattr(_images, "View", lambda *arguments: pytest.fail("it makes another view"))
@@ -202,7 +202,7 @@ def test_thread_of_images_draws_when_asked_and_reports_errors() -> None:
             raise ValueError("for the test")
 
     images = Images(
-        FrameRenderer((64, 36)),
+        ImageRenderer((64, 36)),
         lambda: FrameState(Lineup(game), game.snapshot),
         publish,
         lambda error: failed.set(),

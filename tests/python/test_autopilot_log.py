@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from propwash import identify, logs
-from propwash.autopilot import QUAD_X, Loop, Px4, Recording, Simulation
+from propwash.autopilot import QUAD_X, Loop, Px4, RecordingPilot, Simulation
 from propwash.cli.main import main
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
@@ -29,7 +29,7 @@ def simulation_of(rate: float) -> Simulation:
     return simulation
 
 
-Flown = tuple[Recording, Path]
+Flown = tuple[RecordingPilot, Path]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def flown(tmp_path_factory: pytest.TempPathFactory) -> Flown:
     wire = Wire(peer, b"", peer.hello())
     loop = Loop(simulation, Px4(noise=False), wire, lockstep=True, rate=None, unanswered="step")
     file = tmp_path_factory.mktemp("flight") / "flight.csv"
-    with Recording(simulation, lambda sample: sample.time < 11.5, file, seed=1) as pilot:
+    with RecordingPilot(simulation, lambda sample: sample.time < 11.5, file, seed=1) as pilot:
         loop.run(pilot)
     assert not peer.errors
     assert pilot.files == [file]
@@ -66,7 +66,7 @@ def test_the_vehicle_that_flew_predicts_its_log(flown: Flown) -> None:
 @pytest.mark.parametrize(("rate", "rows"), [(250.0, 250), (400.0, 200), (1000.0, 250)])
 def test_rows_have_at_most_250_hz(rate: float, rows: int, tmp_path: Path) -> None:
     simulation = simulation_of(rate)
-    with Recording(simulation, lambda sample: True, tmp_path / "flight.csv") as recording:
+    with RecordingPilot(simulation, lambda sample: True, tmp_path / "flight.csv") as recording:
         for _ in range(round(2.0 * rate)):
             recording(simulation.sample)
             recording(simulation.sample)  # the loop waits
@@ -76,7 +76,7 @@ def test_rows_have_at_most_250_hz(rate: float, rows: int, tmp_path: Path) -> Non
     assert np.all(record.duty[2:] == pytest.approx(np.sqrt(0.3)))
 
 
-def climb(recording: Recording, seconds: float, output: float = 0.5) -> None:
+def climb(recording: RecordingPilot, seconds: float, output: float = 0.5) -> None:
     """Flies upwards from the start; lets the last sample unseen."""
     simulation = recording.simulation
     simulation.reset()
@@ -90,7 +90,7 @@ def test_all_flights_are_kept_and_numbered(suffix: str, tmp_path: Path) -> None:
     if suffix == ".mcap":
         pytest.importorskip("mcap")
     file = tmp_path / f"flight{suffix}"
-    with Recording(simulation_of(250.0), lambda sample: True, file) as recording:
+    with RecordingPilot(simulation_of(250.0), lambda sample: True, file) as recording:
         for seconds, output in ((0.4, 0.5), (0.3, 0.0), (1.0, 0.5), (0.6, 0.5)):
             climb(recording, seconds, output)  # the second one does not take off
     assert recording.files == [file, tmp_path / f"flight-2{suffix}", tmp_path / f"flight-3{suffix}"]
@@ -103,7 +103,7 @@ def test_log_is_written_as_the_flight_goes(tmp_path: Path) -> None:
     """At each time the file has all rows but those of the last fifth of a second, bit for bit."""
     simulation = Simulation("crazyflie", QUAD_X["px4"], seed=1)  # its motors have a delay
     simulation.period = 0.004
-    with Recording(simulation, lambda sample: True, tmp_path / "flight.csv") as recording:
+    with RecordingPilot(simulation, lambda sample: True, tmp_path / "flight.csv") as recording:
         climb(recording, 3.0, 0.6)
         part = logs.read_record(tmp_path / "flight.csv")
     whole = logs.read_record(tmp_path / "flight.csv")
@@ -118,7 +118,7 @@ def test_killed_process_leaves_a_log(tmp_path: Path) -> None:
     file = tmp_path / "flight.csv"
     program = (
         "import os, signal, sys, numpy, pathlib\n"
-        "from propwash.autopilot import QUAD_X, Recording, Simulation\n"
+        "from propwash.autopilot import QUAD_X, RecordingPilot, Simulation\n"
         "simulation = Simulation('flightgoggles', QUAD_X['px4'])\n"
         "simulation.period = 0.004\n"
         "recording = Recording(simulation, lambda s: True, pathlib.Path(sys.argv[1]))\n"
@@ -150,7 +150,7 @@ def test_a_full_disk_ends_the_log_but_not_the_flight(suffix: str, tmp_path: Path
     if suffix == ".mcap":
         part = tmp_path / "flight.part.csv"
     reported: list[str] = []
-    recording = Recording(simulation_of(250.0), lambda sample: True, file, reported.append)
+    recording = RecordingPilot(simulation_of(250.0), lambda sample: True, file, reported.append)
 
     def fly() -> None:
         with recording:
@@ -180,7 +180,7 @@ def test_ctrl_c_within_a_write_loses_no_row(
 
     monkeypatch.setattr(logs.RecordStream, "add", interrupted)
     file = tmp_path / "flight.csv"
-    recording = Recording(simulation_of(250.0), lambda sample: True, file)
+    recording = RecordingPilot(simulation_of(250.0), lambda sample: True, file)
 
     def fly() -> None:
         with recording:
@@ -196,7 +196,9 @@ def test_ctrl_c_within_a_write_loses_no_row(
 
 @pytest.mark.parametrize("rate", [250.0, 400.0])
 def test_a_vehicle_that_waits_keeps_ten_seconds(rate: float, tmp_path: Path) -> None:
-    with Recording(simulation_of(rate), lambda sample: True, tmp_path / "flight.csv") as recording:
+    with RecordingPilot(
+        simulation_of(rate), lambda sample: True, tmp_path / "flight.csv"
+    ) as recording:
         climb(recording, 15.0, 0.0)
     record = logs.read_record(tmp_path / "flight.csv")
     assert record.time[-1] - record.time[0] == pytest.approx(10.0, abs=0.01)
@@ -208,7 +210,7 @@ def test_outputs_of_a_log_follow_from_duty_cycles(tmp_path: Path) -> None:
     vehicle = simulation.parameters
     hover = vehicle.weight / vehicle.max_thrust
     assert hover == pytest.approx(0.44, abs=0.005)
-    with Recording(simulation, lambda sample: True, tmp_path / "hover.csv") as recording:
+    with RecordingPilot(simulation, lambda sample: True, tmp_path / "hover.csv") as recording:
         speeds = np.sqrt(hover) * np.array(vehicle.motor_values("speed_max"))
         simulation.uav.reset(position=(0.0, 0.0, 10.0), rotor_speeds=speeds)
         for _ in range(1000):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from propwash.autopilot import QUAD_X, Loop, Sample, Simulation, UdpLink, _betaflight_program
 from propwash.autopilot._betaflight import Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
-from propwash.autopilot._script import ScriptedFlight, Sticks
+from propwash.autopilot._script import ScriptedFlight, StickPositions
 from propwash.cli import _autopilot_betaflight
 from propwash.cli.main import main
 
@@ -234,8 +234,8 @@ def test_invalid_sticks_are_refused_where_they_are_set() -> None:
 
 
 def test_sticks_are_pulse_widths() -> None:
-    assert Sticks().channels() == (1500, 1500, 1000, 1500, 1000, 2000)
-    sticks = Sticks(roll=1.0, pitch=-0.5, throttle=0.5, yaw=-2.0, arm=True, angle=False)
+    assert StickPositions().channels() == (1500, 1500, 1000, 1500, 1000, 2000)
+    sticks = StickPositions(roll=1.0, pitch=-0.5, throttle=0.5, yaw=-2.0, arm=True, angle=False)
     assert sticks.channels() == (2000, 1250, 1500, 1000, 2000, 1000)
 
 

@@ -20,7 +20,7 @@ SEEDS = (0, 1, 2)
 
 def test_there_are_a_lesson_alphapilot_five_courses_in_the_warehouse_and_two_in_the_room() -> None:
     assert list(COURSES)[:2] == ["lesson", "alphapilot"]
-    assert arcade.Settings().course == "lesson"
+    assert arcade.ArcadeSettings().course == "lesson"
     bases = [read_toml(Path(course.file), ValueError)["base"] for course in COURSES.values()]
     assert sorted(bases) == ["alphapilot", "empty", *["room"] * 2, *["warehouse"] * 5]
     folder = Path(COURSES["alphapilot"].file).parent

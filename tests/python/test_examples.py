@@ -162,9 +162,9 @@ class Network:
     """LCM without a network: a simulation in lock step that may lose its third answer."""
 
     def __init__(self, hears_start: bool, loses: bool) -> None:
-        from propwash.lcm import Simulation
+        from propwash.lcm import LcmVehicle
 
-        self.simulation = Simulation("blackbird", lock_step=True)
+        self.simulation = LcmVehicle("blackbird", lock_step=True)
         self.queue = deque(self.simulation.messages() if hears_start else [])
         self.handlers: dict[str, Callable[[str, bytes], None]] = {}
         self.answers_to_loss = 3 if loses else 0

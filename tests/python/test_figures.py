@@ -40,7 +40,7 @@ def crashed_race() -> race.Result:
     position = flight.position[rows].copy()
     position[-20:, 2] = np.linspace(position[-20, 2], -0.5, 20)
     parts = (flight.time[rows], position, flight.attitude[rows], flight.velocity[rows])
-    return race.judge(flown_race().scene, race.Flight(*parts))
+    return race.judge(flown_race().scene, race.RaceFlight(*parts))
 
 
 @cache

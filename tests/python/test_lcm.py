@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from propwash import lcm, vehicles
 from propwash._rotation import rotation
-from propwash.lcm import COMMANDS, PUBLISHED, Simulation, message_types
+from propwash.lcm import COMMANDS, PUBLISHED, LcmVehicle, message_types
 
 TYPES = message_types()
 ALL = {**PUBLISHED, **COMMANDS, lcm.CLOCK: "time_t"}
@@ -57,7 +57,7 @@ def rate_thrust(rates: tuple[float, float, float], thrust: float) -> tuple[str, 
 class Peer:
     """Steps a simulation, and decodes what it publishes."""
 
-    simulation: Simulation
+    simulation: LcmVehicle
     messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def fly(self, seconds: float, *commands: tuple[str, bytes]) -> Peer:
@@ -78,7 +78,7 @@ HOVER = rate_thrust((0.0, 0.0, 0.0), 0.915 * 9.81)
 
 
 def quiet(**options: Any) -> Peer:
-    return Peer(Simulation("blackbird", noise=False, **options))
+    return Peer(LcmVehicle("blackbird", noise=False, **options))
 
 
 # Messages
@@ -166,7 +166,7 @@ def test_commands_that_cannot_be_executed_are_counted(
 def test_a_command_that_the_rotors_cannot_execute_is_counted() -> None:
     """Two rotors have no yaw and roll: the vehicle falls, and the simulation goes on."""
     vehicle = vehicles.load("blackbird")
-    simulation = Simulation(vehicle.replace(rotors=vehicle.rotors[:2]), noise=False)
+    simulation = LcmVehicle(vehicle.replace(rotors=vehicle.rotors[:2]), noise=False)
     Peer(simulation).fly(0.1, ARM, HOVER)
     assert simulation.refused.counts == {"a command that the vehicle does not take": 1}
     assert simulation.uav.position[2] < -0.01
@@ -175,7 +175,7 @@ def test_a_command_that_the_rotors_cannot_execute_is_counted() -> None:
 def test_fuzzed_messages_leave_the_simulation_alive() -> None:
     """100,000 messages: each is either accepted or counted, and the state remains finite."""
     rng = random.Random(21)
-    simulation = Simulation("blackbird", lock_step=True, seed=1)
+    simulation = LcmVehicle("blackbird", lock_step=True, seed=1)
     valid = [TYPES[name].encode(sample(name, rng)) for name in TYPES]
     valid += [HOVER[1], message("rotorSpeeds", num=4, speeds=[900.0] * 4)[1]]
     channels = [*COMMANDS, *COMMANDS, "imuRaw", "", "\0", "arm "]
@@ -282,8 +282,8 @@ def test_channels_have_their_rates() -> None:
 
 def test_inertial_readings_are_means_of_the_steps() -> None:
     """Means and their times; so the noise has the density of the IMU at any rate."""
-    fast = Peer(Simulation("blackbird", rates={"imuRaw": 1800}, seed=3)).fly(1.0, ARM, HOVER)
-    slow = Peer(Simulation("blackbird", seed=3)).fly(1.0, ARM, HOVER)
+    fast = Peer(LcmVehicle("blackbird", rates={"imuRaw": 1800}, seed=3)).fly(1.0, ARM, HOVER)
+    slow = Peer(LcmVehicle("blackbird", seed=3)).fly(1.0, ARM, HOVER)
     for name in ("utime", "gyro", "accel"):
         means = fast.table("imuRaw", name).reshape(100, 18, -1).mean(axis=1).squeeze()
         assert slow.table("imuRaw", name) == pytest.approx(means, abs=1.0 if name == "utime" else 0)
@@ -301,7 +301,7 @@ def test_inertial_readings_are_means_of_the_steps() -> None:
 )
 def test_invalid_settings_are_refused(arguments: Mapping[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        Simulation("blackbird", **arguments)
+        LcmVehicle("blackbird", **arguments)
 
 
 # Lock step
@@ -310,8 +310,8 @@ def test_invalid_settings_are_refused(arguments: Mapping[str, Any], match: str) 
 def test_steps_are_neither_lost_nor_doubled() -> None:
     """Repeated, old and irregular requests: each time is simulated once, and each is answered."""
     rng = random.Random(5)
-    free = Peer(Simulation("blackbird", seed=2)).fly(0.5, ARM, HOVER)
-    simulation = Simulation("blackbird", seed=2, lock_step=True)
+    free = Peer(LcmVehicle("blackbird", seed=2)).fly(0.5, ARM, HOVER)
+    simulation = LcmVehicle("blackbird", seed=2, lock_step=True)
     for channel, data in (ARM, HOVER):
         simulation.receive(channel, data)
     goal, answers, found = 0, 0, []
@@ -330,7 +330,7 @@ def test_steps_are_neither_lost_nor_doubled() -> None:
 
 
 def test_a_long_step_is_refused() -> None:
-    simulation = Simulation("blackbird", lock_step=True)
+    simulation = LcmVehicle("blackbird", lock_step=True)
     simulation.receive(*message("step", utime=2**60))
     assert simulation.refused.counts == {"a step of more than 10 s": 1}
     assert simulation.asked is None
@@ -394,6 +394,6 @@ def test_a_damaged_log_is_refused_with_the_position(tmp_path: Path) -> None:
 
 def test_a_run_takes_exactly_its_duration() -> None:
     for tenths in range(1, 30):
-        simulation = Simulation("blackbird", step_rate=100)
+        simulation = LcmVehicle("blackbird", step_rate=100)
         lcm.Run(simulation, lcm.Offline(), math.inf).run(tenths / 10)
         assert simulation.utime == 100_000 * tenths

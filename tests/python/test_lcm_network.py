@@ -137,7 +137,7 @@ def test_a_played_log_repeats_the_flight_exactly(tmp_path: Path) -> None:
 
     first, second = tmp_path / "first", tmp_path / "second"
     with lcm.EventWriter(first) as log:
-        run = lcm.Run(lcm.Simulation(seed=8), Script(), float("inf"), log)
+        run = lcm.Run(lcm.LcmVehicle(seed=8), Script(), float("inf"), log)
         run.run(2.0)
     assert run.received == {"arm": 2, "rateThrust": 1, "reset": 2}
     assert run.simulation.refused.counts == {"wrong length": 1}
@@ -154,7 +154,7 @@ def test_a_network_in_memory_passes_messages() -> None:
     network = lcm.connect("memq://")
     network.publish(*ARM)
     network.publish(*HOVER)
-    run = lcm.Run(lcm.Simulation(rates={"imuRaw": 0}), network, float("inf"))
+    run = lcm.Run(lcm.LcmVehicle(rates={"imuRaw": 0}), network, float("inf"))
     run.run(0.2)
     assert run.simulation.armed
     assert run.received == {"arm": 1, "rateThrust": 1}
@@ -166,7 +166,7 @@ def test_real_time_is_kept() -> None:
     import time
 
     started = time.monotonic()
-    run = lcm.Run(lcm.Simulation(), lcm.Offline(), clock_scale=5.0)
+    run = lcm.Run(lcm.LcmVehicle(), lcm.Offline(), clock_scale=5.0)
     run.run(0.5)
     assert time.monotonic() - started >= 0.0999
 
@@ -243,7 +243,7 @@ def test_packets_of_other_machines_are_refused_with_ttl_0(
     packet = struct.pack(">II", 0x4C433032, 1) + b"arm\0" + ARM[1]
     senders = {"127.0.0.1": (True, True), "192.0.2.1": (False, True)}  # of RFC 5737: of no machine
     for ttl in (0, 1):
-        simulation = lcm.Simulation()
+        simulation = lcm.LcmVehicle()
         link = lcm.connect(url.replace("ttl=0", f"ttl={ttl}"), simulation.refused)
         for sender, is_taken in senders.items():
             with monkeypatch.context() as patch:
@@ -270,7 +270,7 @@ def test_malformed_packets_are_counted(capfd: pytest.CaptureFixture[str]) -> Non
     url = multicast()
     group, port = url[len("udpm://") :].partition("?")[0].split(":")
     rng = random.Random(6)
-    simulation = lcm.Simulation()
+    simulation = lcm.LcmVehicle()
     link = lcm.connect(url, simulation.refused)
     valid = struct.pack(">II", 0x4C433032, 1) + b"arm\0" + ARM[1]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:

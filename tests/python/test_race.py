@@ -39,7 +39,7 @@ THREE = Scene(
 )
 
 
-def along(*points: tuple[float, float, float], speed: float = 5.0) -> race.Flight:
+def along(*points: tuple[float, float, float], speed: float = 5.0) -> race.RaceFlight:
     """A flight at a constant speed along straight lines, with a row every 4.3 cm."""
     corners = np.array(points)
     lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
@@ -48,7 +48,7 @@ def along(*points: tuple[float, float, float], speed: float = 5.0) -> race.Fligh
     position = np.stack([np.interp(distance, s, c) for c in corners.T], axis=1)
     rows = len(distance)
     attitude = np.tile(LEVEL, (rows, 1))
-    return race.Flight(distance / speed, position, attitude, np.zeros((rows, 3)))
+    return race.RaceFlight(distance / speed, position, attitude, np.zeros((rows, 3)))
 
 
 def names(result: race.Result) -> list[str]:
@@ -173,7 +173,7 @@ def test_collisions_are_detected_between_rows() -> None:
             x = np.arange(0.0, 8.0, step)[:, None] * [1.0, 0.0, 0.0]
             rows = len(x)
             level = np.tile(LEVEL, (rows, 1))
-            flight = race.Flight(x[:, 0] / 30.0, start + x, level, np.zeros((rows, 3)))
+            flight = race.RaceFlight(x[:, 0] / 30.0, start + x, level, np.zeros((rows, 3)))
             judged.append(race.judge(THREE, flight))
         coarse, fine = judged
         assert (coarse.collision is None) == (fine.collision is None)
@@ -225,7 +225,7 @@ def test_gates_after_the_time_limit_do_not_count() -> None:
 
 def test_the_clock_starts_with_the_flight() -> None:
     flown = along((0, 0, 2), (20, 0, 2))
-    later = race.Flight(flown.time + 100.0, flown.position, flown.attitude, flown.velocity)
+    later = race.RaceFlight(flown.time + 100.0, flown.position, flown.attitude, flown.velocity)
     assert race.judge(THREE, later).score == pytest.approx(27.0)
 
 
@@ -355,7 +355,7 @@ def test_invalid_flights_are_refused() -> None:
         ("attitude", good.attitude[:-1]),
     ]:
         with pytest.raises(ValueError, match=r"flight\."):
-            race.judge(THREE, race.Flight(**{**vars(good), field: value}))
+            race.judge(THREE, race.RaceFlight(**{**vars(good), field: value}))
 
 
 def test_the_report_lists_each_gate() -> None:
@@ -373,8 +373,8 @@ def test_a_gimbal_is_level_and_keeps_the_heading() -> None:
     pitch = (math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0)
     c, s = yaw[0], yaw[3]
     attitude = (c * pitch[0], -s * pitch[2], c * pitch[2], s * pitch[0])
-    leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
-                          flight.velocity)  # fmt: skip
+    attitudes = np.tile(attitude, (len(flight.time), 1))
+    leaning = race.RaceFlight(flight.time, flight.position, attitudes, flight.velocity)
     matrix = _rotation.rotation(_race_video.gimbal(leaning, flight.time[:1])[0])
     assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
     assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)

@@ -342,7 +342,7 @@ def answering(answer: Any) -> Callable[[race.Briefing], Any]:
     return lambda briefing: lambda readings: answer
 
 
-THERE = race.Estimate(np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+THERE = race.PilotEstimate(np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
 POSITION = pw.PositionCommand([0.0, 0.0, 2.0], 0.0)
 RATES = pw.RateThrust([0.0, 0.0, 0.0], 5.0)
 

@@ -146,9 +146,9 @@ def test_a_vehicle_file_replaces_the_parameters() -> None:
         ros.started(settings, (1.0, 2.0, float("nan"), 0.0))
 
 
-def car(**parameters: Any) -> ros.Car:
+def car(**parameters: Any) -> ros.CarDynamics:
     section = {"init_position": [1.0, 2.0], "init_heading": 0.5} | parameters
-    return ros.Car(ros.car_settings({"uav": {"flightgoggles_car_dynamics": section}}))
+    return ros.CarDynamics(ros.car_settings({"uav": {"flightgoggles_car_dynamics": section}}))
 
 
 def test_a_car_drives_on_circles_and_publishes_transforms_only() -> None:

@@ -18,7 +18,7 @@ from propwash.gym import shac  # noqa: E402
 from propwash.gym.evaluation import evaluate  # noqa: E402
 from propwash.gym.ppo import HOVER  # noqa: E402
 
-SMALL = shac.Args(num_steps=4, restart_every=3, scale_iterations=4)
+SMALL = shac.ShacArgs(num_steps=4, restart_every=3, scale_iterations=4)
 SIZE, STEPS = 40, 30
 
 
@@ -76,7 +76,7 @@ def test_observations_and_rewards_equal_those_of_the_task(
         special = ended | getattr(task.task, "_passed", False)
         results.append((reward.copy(), special.copy()))
     rows.append((*state[:4], action, *task.observe(state, action)[1:]))
-    window = gradients.Window(*(torch.stack(part) for part in zip(*rows, strict=True)))
+    window = gradients.StateWindow(*(torch.stack(part) for part in zip(*rows, strict=True)))
     found = task.reward(window).numpy()
     exact, special = (np.stack(part) for part in zip(*results, strict=True))
     # gates, failures and what follows them are not part of the differentiable reward
@@ -197,7 +197,7 @@ def test_resuming_is_bit_identical(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_hover_is_learnt_in_107_520_steps() -> None:
     envs = pg.make_vec(pg.Hover, 64, copy=False, **HOVER, **shac.COARSE)
-    trained = shac.SHAC(envs, shac.Args(), seed=1)
+    trained = shac.SHAC(envs, shac.ShacArgs(), seed=1)
     while trained.global_step < 107_520:
         trained.iterate()
     new = pg.make_vec(pg.Hover, 200, copy=False, **HOVER)

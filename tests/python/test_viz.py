@@ -279,6 +279,6 @@ def test_a_race_is_drawn_with_its_gates(tmp_path: Path) -> None:
         [np.interp(time, np.linspace(0, 4, len(route)), c) for c in route.T], axis=1
     )
     level = np.tile([1.0, 0.0, 0.0, 0.0], (50, 1))
-    flight = race.Flight(time, position, level, np.gradient(position, time, axis=0))
+    flight = race.RaceFlight(time, position, level, np.gradient(position, time, axis=0))
     figure = plots.trajectory_figure(flight, scene=scene)
     assert {gate.name for gate in scene.gates} <= {t.get_text() for t in figure.axes[0].texts}

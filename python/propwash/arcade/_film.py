@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from propwash import _checks, race
 from propwash.arcade import _ghosts
 from propwash.arcade._board import Board
-from propwash.arcade._interface import MODES, Phase, Snapshot, Sticks
+from propwash.arcade._interface import MODES, FlightSnapshot, Phase, Sticks
 from propwash.arcade._messages import ViewName
 from propwash.arcade._overlay import Overlay
-from propwash.arcade._view import View
+from propwash.arcade._view import FlightView
 from propwash.logs import FlightRecord, read_record
 from propwash.viz import video
 
@@ -64,7 +64,7 @@ def film(
     made = {kind: _ghosts.ghost(kind, chosen, seed, vehicle, board) for kind in ghosts}
     others = [ghost for ghost in made.values() if ghost is not None]
     scene = chosen.scene(seed)
-    camera = View(scene, size, threads or _checks.available_threads(), antialias)
+    camera = FlightView(scene, size, threads or _checks.available_threads(), antialias)
     overlay = Overlay(size, f"{name}, {chosen.name}, seed {seed}", scene.gates, others)
 
     def images() -> Iterator[Image]:
@@ -85,7 +85,7 @@ def film(
 
 def _flight(
     log: str | PathLike[str], record: FlightRecord, rate: float
-) -> tuple[list[Snapshot], int, str]:
+) -> tuple[list[FlightSnapshot], int, str]:
     """Snapshots, seed and name of the course. Raises ValueError, which names the log."""
     try:
         course = record.info.get("course")
@@ -96,7 +96,7 @@ def _flight(
         raise ValueError(f"{log}: expected a flight of the arcade; {error}") from None
 
 
-def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:
+def snapshots(record: FlightRecord, rate: float) -> Iterator[FlightSnapshot]:
     """The snapshots of a flight, `rate` a second, and the last one.
 
     Raises ValueError or TypeError for a record without the sticks, the modes or the gates of the
@@ -115,7 +115,7 @@ def snapshots(record: FlightRecord, rate: float) -> Iterator[Snapshot]:
         time = float(record.time[row]) - take_off
         is_last = row == len(record.time) - 1
         done = sum(each <= time + 1e-9 for each in ghost.gate_times)
-        yield Snapshot(
+        yield FlightSnapshot(
             time=float(record.time[row]),
             race_time=max(time, 0.0),
             phase=_phase(info.get("phase"), time, is_last=is_last),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from propwash import _checks, race
 from propwash.arcade._guide import Lesson
-from propwash.arcade._interface import Mode, Phase, Snapshot, Sticks
+from propwash.arcade._interface import FlightSnapshot, Mode, Phase, Sticks
 from propwash.arcade._rule import TIME_LIMIT, Rule
 from propwash.arcade._sticks import StickMap, StickRates
 from propwash.logs import FlightRecord, FlightRecorder
@@ -102,7 +102,7 @@ class Game:
         self._snapshot = self._taken(Sticks(), "assisted", 0)
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> FlightSnapshot:
         """The newest snapshot."""
         return self._snapshot
 
@@ -121,7 +121,7 @@ class Game:
         """Whether the vehicle has taken off since the last reset, and moved on."""
         return 0 < self._take_off < self._ticks
 
-    def tick(self, sticks: Sticks, mode: Mode, number: int = 0) -> Snapshot:
+    def tick(self, sticks: Sticks, mode: Mode, number: int = 0) -> FlightSnapshot:
         """Advances by `TICK`; returns the snapshot. number: of the input, for the snapshot."""
         if self.has_ended:
             return self._snapshot
@@ -170,7 +170,7 @@ class Game:
         first = len(rows) - (self._ticks - self._take_off) - 1
         time = [self._race_time(tick) for tick in range(self._take_off, self._ticks + 1)]
         parts = (rows.position[first:], rows.attitude[first:], rows.velocity[first:])
-        flight = race.Flight(np.array(time), *parts)
+        flight = race.RaceFlight(np.array(time), *parts)
         judged = race.judge(self.scene, flight, time_limit=TIME_LIMIT)
         info: dict[str, Any] = {
             "course": self.course.name,
@@ -198,9 +198,9 @@ class Game:
         if not self.has_flown:
             raise ValueError("flight: expected a vehicle that has taken off; raise the throttle")
 
-    def _taken(self, sticks: Sticks, mode: Mode, number: int) -> Snapshot:
+    def _taken(self, sticks: Sticks, mode: Mode, number: int) -> FlightSnapshot:
         state, lesson = self._state, self._lesson
-        return Snapshot(
+        return FlightSnapshot(
             time=self._ticks * TICK,
             race_time=self._race_time(self._ticks) if self.has_flown else 0.0,
             phase=self.phase,

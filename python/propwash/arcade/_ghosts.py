@@ -114,7 +114,7 @@ def of_policy(course: race.Course, seed: int, policy: str | PathLike[str] = "rac
     loaded = Policy.load(policy)
     envs = loaded.description.make_vec(1, course=scene, course_seed=None, spread=0.0)
     flown = evaluate(loaded, envs, seed)
-    rows = race.Flight(
+    rows = race.RaceFlight(
         np.asarray(flown.time, dtype=np.float64),
         *(
             np.asarray(part[:, 0], dtype=np.float64)

@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from propwash import _rotation, race
-from propwash.arcade._interface import Array, Snapshot, Task, WrongGate
+from propwash.arcade._interface import Array, FlightSnapshot, Task, WrongGate
 from propwash.vehicle import MulticopterState
 from propwash.world import Gate
 
@@ -22,18 +22,18 @@ TURN = math.radians(90.0)
 """rad, of the lesson's turn."""
 
 
-def next_gate(gates: Sequence[Gate], snapshot: Snapshot) -> Gate | None:
+def next_gate(gates: Sequence[Gate], snapshot: FlightSnapshot) -> Gate | None:
     """The gate after those passed; None after the last one."""
     passed = len(snapshot.passed)
     return gates[passed] if passed < len(gates) else None
 
 
-def distance(gate: Gate, snapshot: Snapshot) -> float:
+def distance(gate: Gate, snapshot: FlightSnapshot) -> float:
     """m, from the vehicle to the centre of the gate."""
     return math.dist(gate.position, snapshot.position.tolist())
 
 
-def directions(gate: Gate, snapshot: Snapshot) -> str:
+def directions(gate: Gate, snapshot: FlightSnapshot) -> str:
     """How to reach the side from which the gate is passed; empty: straight on."""
     relative = np.asarray(gate.position) - snapshot.position
     heading = _rotation.heading(snapshot.attitude)
@@ -49,7 +49,7 @@ def directions(gate: Gate, snapshot: Snapshot) -> str:
     return ", ".join(found)
 
 
-def guidance(gate: Gate, snapshot: Snapshot) -> str:
+def guidance(gate: Gate, snapshot: FlightSnapshot) -> str:
     """One line: the name of the gate, its distance and the directions."""
     parts = (gate.name, f"{distance(gate, snapshot):.0f} m", directions(gate, snapshot))
     return " · ".join(filter(None, parts))

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from propwash.arcade._game import Game
 from propwash.arcade._ghosts import Ghost, poses
 from propwash.arcade._guide import guidance, next_gate
-from propwash.arcade._interface import Array, Snapshot
+from propwash.arcade._interface import Array, FlightSnapshot
 from propwash.arcade._messages import Hud, ViewName, pack_image
-from propwash.arcade._view import View
+from propwash.arcade._view import FlightView
 from propwash.world import Scene
 
 JPEG_QUALITY = 80
@@ -38,13 +38,13 @@ class FrameState:
     """What an image shows: a snapshot, and the settings of camera and clock."""
 
     lineup: Lineup
-    snapshot: Snapshot
+    snapshot: FlightSnapshot
     view: ViewName = "chase"
     scale: float = 1.0
     paused: bool = False
 
 
-class FrameRenderer:
+class ImageRenderer:
     """Draws messages with image and numbers.
 
     size: px, width and height. threads, antialias: of the renderer.
@@ -54,15 +54,15 @@ class FrameRenderer:
         self, size: tuple[int, int] = (640, 360), threads: int = 1, antialias: int = 2
     ) -> None:
         self._size, self._threads, self._antialias = size, threads, antialias
-        self._view: View | None = None
-        self._prepared: View | None = None
+        self._view: FlightView | None = None
+        self._prepared: FlightView | None = None
         self._lock = threading.Lock()
         self._jpeg = jpeg_encoder()
 
     def prepare(self, scene: Scene) -> None:
         """Makes what the first image of a scene needs, in any thread; meanwhile none is drawn."""
         with self._lock:  # they would compete for the interpreter: seconds become a minute
-            self._prepared = View(scene, self._size, self._threads, self._antialias)
+            self._prepared = FlightView(scene, self._size, self._threads, self._antialias)
 
     def draw(self, frame: int, frame_state: FrameState) -> bytes:
         """The message of an image."""
@@ -73,16 +73,16 @@ class FrameRenderer:
             rgb = view.render(snapshot, others, frame_state.view)
         return pack_image(hud_of(frame, frame_state, view), self._jpeg(rgb))
 
-    def _view_of(self, scene: Scene) -> View:
+    def _view_of(self, scene: Scene) -> FlightView:
         prepared = self._prepared
         if prepared is not None and prepared.scene is scene:
             self._view, self._prepared = prepared, None
         elif self._view is None or self._view.scene is not scene:
-            self._view = View(scene, self._size, self._threads, self._antialias)
+            self._view = FlightView(scene, self._size, self._threads, self._antialias)
         return self._view
 
 
-def hud_of(frame: int, frame_state: FrameState, view: View) -> Hud:
+def hud_of(frame: int, frame_state: FrameState, view: FlightView) -> Hud:
     """The numbers of an image that the view has just drawn."""
     lineup, snapshot = frame_state.lineup, frame_state.snapshot
     gates, sticks = lineup.game.scene.gates, snapshot.sticks
@@ -146,7 +146,7 @@ class Images:
 
     def __init__(
         self,
-        renderer: FrameRenderer,
+        renderer: ImageRenderer,
         frame_state: Callable[[], FrameState],
         publish: Callable[[int, bytes], Any],
         failed: Callable[[BaseException], Any],

@@ -57,7 +57,7 @@ class Sticks:
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class FlightSnapshot:
     """A flight at one time."""
 
     time: float

@@ -51,7 +51,7 @@ class Pause(_FromPage, frozen=True, tag="pause"):
     paused: bool
 
 
-class Clock(_FromPage, frozen=True, tag="clock"):
+class SetClock(_FromPage, frozen=True, tag="clock"):
     """Simulated seconds per second."""
 
     scale: Annotated[float, msgspec.Meta(ge=0.05, le=1.0)]
@@ -66,7 +66,7 @@ class Select(_FromPage, frozen=True, tag="select"):
     ghosts: Annotated[tuple[GhostKind, ...], msgspec.Meta(max_length=3)] = ()
 
 
-class Camera(_FromPage, frozen=True, tag="camera"):
+class SetCamera(_FromPage, frozen=True, tag="camera"):
     """Selects the camera."""
 
     view: ViewName
@@ -76,7 +76,7 @@ class TakeOver(_FromPage, frozen=True, tag="take_over"):
     """Makes this page the pilot's if the pilot has left."""
 
 
-FromPage = Input | Shown | Reset | Pause | Clock | Select | Camera | TakeOver
+FromPage = Input | Shown | Reset | Pause | SetClock | Select | SetCamera | TakeOver
 _DECODER: msgspec.json.Decoder[FromPage] = msgspec.json.Decoder(FromPage)
 
 

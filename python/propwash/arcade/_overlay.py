@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from propwash.arcade._ghosts import Ghost
 from propwash.arcade._guide import guidance, next_gate
-from propwash.arcade._interface import Snapshot
-from propwash.arcade._view import View
+from propwash.arcade._interface import FlightSnapshot
+from propwash.arcade._view import FlightView
 from propwash.viz import video
 from propwash.world import Gate
 
@@ -41,7 +41,9 @@ class Overlay:
         self._fonts: dict[int, Any] = {}
         self._title, self._gates, self._ghosts = title, gates, ghosts
 
-    def draw(self, rgb: Image, snapshot: Snapshot, view: View, *, ended: bool = False) -> Image:
+    def draw(
+        self, rgb: Image, snapshot: FlightSnapshot, view: FlightView, *, ended: bool = False
+    ) -> Image:
         """The image with the numbers of a snapshot that the view has just drawn.
 
         ended: whether to show the result.
@@ -58,7 +60,7 @@ class Overlay:
         image.alpha_composite(layer)
         return np.asarray(image.convert("RGB"))
 
-    def _top(self, pen: Any, snapshot: Snapshot, gate: Gate | None) -> None:
+    def _top(self, pen: Any, snapshot: FlightSnapshot, gate: Gate | None) -> None:
         u = self._unit
         self._text(pen, (u, u), clock(snapshot.race_time), 2.5)
         lines = []
@@ -77,7 +79,7 @@ class Overlay:
         rows = [(name, clock(time), _WHITE) for name, time in splits]
         self._list(pen, self._width - u, u, rows, is_right=True)
 
-    def _bottom(self, pen: Any, snapshot: Snapshot) -> None:
+    def _bottom(self, pen: Any, snapshot: FlightSnapshot) -> None:
         u, low = self._unit, self._height - self._unit
         speed = float(np.linalg.norm(snapshot.velocity))
         numbers = ((f"{speed:.1f}", "m/s"), (f"{snapshot.position[2]:.1f}", "m"))
@@ -98,7 +100,7 @@ class Overlay:
         self._text(pen, (right, low - 1.5 * u), snapshot.mode, 1.2, _BLUE, "rs")
         self._text(pen, (right, low), self._title, 0.85, _SOFT, "rs")
 
-    def _target(self, pen: Any, view: View, gate: str | None) -> None:
+    def _target(self, pen: Any, view: FlightView, gate: str | None) -> None:
         outline = view.outline(gate)
         if len(outline) > 2:
             pen.polygon(outline, _FILL)
@@ -117,7 +119,7 @@ class Overlay:
         corners = [tip + self._unit * (a * along + b * across) for a, b in _ARROW]
         pen.polygon([tuple(map(float, corner)) for corner in corners], _AMBER)
 
-    def _result(self, pen: Any, snapshot: Snapshot) -> None:
+    def _result(self, pen: Any, snapshot: FlightSnapshot) -> None:
         u, x, y = self._unit, 0.5 * self._width, 0.46 * self._height
         title = _TITLES.get(snapshot.phase, "Reset")
         if snapshot.collision is not None:

@@ -175,13 +175,13 @@ class Pages:
                     self._count_down(now)
                 else:
                     self._continue()
-            case messages.Clock(scale=scale):
+            case messages.SetClock(scale=scale):
                 self._controls.set_scale(scale)
                 self.scale = scale
             case messages.Select():
                 self._controls.select(message)
                 self._set_paused(False)
-            case messages.Camera(view=view):
+            case messages.SetCamera(view=view):
                 self._controls.set_view(view)
                 self.view = view
 

@@ -13,7 +13,7 @@ from os import PathLike
 from propwash import _checks
 from propwash._bridge import Pacer
 from propwash.arcade._game import Game
-from propwash.arcade._interface import MODES, Mode, Snapshot, Sticks
+from propwash.arcade._interface import MODES, FlightSnapshot, Mode, Sticks
 from propwash.logs import FlightRecord
 from propwash.race import Course, Result
 from propwash.vehicle import VehicleParameters
@@ -64,7 +64,7 @@ class Runner:
         self._slowest = MAX_SCALE
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> FlightSnapshot:
         """The newest snapshot of the game."""
         return self.game.snapshot
 

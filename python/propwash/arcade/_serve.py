@@ -23,10 +23,10 @@ from propwash.arcade import _messages as messages
 from propwash.arcade._arcade import Arcade, Choices
 from propwash.arcade._board import default_name
 from propwash.arcade._game import Game
-from propwash.arcade._images import FrameRenderer, Images
+from propwash.arcade._images import ImageRenderer, Images
 from propwash.arcade._pages import Pages
 from propwash.arcade._runner import Runner
-from propwash.arcade._server import Server, address_of, listen, require_websockets
+from propwash.arcade._server import PageServer, address_of, listen, require_websockets
 from propwash.arcade._site import Site
 from propwash.arcade._sticks import StickRates
 from propwash.arcade._store import FlightStore
@@ -39,7 +39,7 @@ _CHECK_PERIOD = 0.1
 
 
 @dataclass(frozen=True)
-class Settings:
+class ArcadeSettings:
     """Settings of `serve` (docs/arcade.md)."""
 
     course: str = race.LESSON
@@ -75,7 +75,7 @@ def report(line: str) -> None:
     print(f"propwash arcade: {line}", file=sys.stderr, flush=True)
 
 
-def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
+def serve(settings: ArcadeSettings, started: Callable[[str], None] = print) -> None:
     """Serves until Ctrl-C, SIGTERM or the end of the terminal; writes a flight in the air.
 
     started: called with the address.
@@ -86,7 +86,7 @@ def serve(settings: Settings, started: Callable[[str], None] = print) -> None:
     game = Game(course, settings.vehicle, seed=settings.seed, rates=settings.rates)
     courses = {**race.courses(), course.name: course}
     choices = Choices.of(courses, game, settings.vehicle)
-    renderer = FrameRenderer(settings.size, settings.threads, settings.antialias)
+    renderer = ImageRenderer(settings.size, settings.threads, settings.antialias)
     with listen(settings.host, settings.port) as listening:
         before = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -100,7 +100,7 @@ class _Session:
     """The parts of a running arcade."""
 
     def __init__(
-        self, settings: Settings, game: Game, choices: Choices, renderer: FrameRenderer
+        self, settings: ArcadeSettings, game: Game, choices: Choices, renderer: ImageRenderer
     ) -> None:
         self._browser, self._renderer = settings.browser, renderer
         name = settings.name or default_name()
@@ -125,7 +125,7 @@ class _Session:
         """Serves until the process receives a signal to end, or a thread fails."""
         self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
         site = Site(address_of(listening), secrets.token_urlsafe(16))
-        self._server = Server(site, self._pages, self._arcade.greeting, self._images.request)
+        self._server = PageServer(site, self._pages, self._arcade.greeting, self._images.request)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
                 continue  # nohup

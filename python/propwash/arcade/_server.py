@@ -69,7 +69,7 @@ def address_of(listening: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class Server:
+class PageServer:
     """Serves the page and its web socket.
 
     greeting: returns the texts for a new page. wanted: called when a page can show another image.

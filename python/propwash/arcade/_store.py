@@ -21,7 +21,7 @@ SUFFIXES = (".csv", ".mcap")
 
 
 @dataclass(eq=False)
-class _Flight:
+class _StoredFlight:
     """A flight, and where it is kept."""
 
     record: FlightRecord
@@ -50,7 +50,7 @@ class FlightStore:
         self.files: list[Path] = []
         """Logs written."""
         self._pilot, self._suffix, self._send = pilot, suffix, send
-        self._waiting: deque[_Flight] = deque()
+        self._waiting: deque[_StoredFlight] = deque()
         self._lock = threading.Lock()
 
     def keep(self, record: FlightRecord, result: Result, scale: float) -> None:
@@ -59,7 +59,7 @@ class FlightStore:
         course, seed = record.info["course"], record.info["seed"]
         added = {"pilot": self._pilot, "scale": scale, "date": now.isoformat("T", "seconds")}
         record = replace(record, info={**record.info, **added})
-        flight = _Flight(record, result, f"{course}-{seed}-{now:%Y%m%d-%H%M%S}")
+        flight = _StoredFlight(record, result, f"{course}-{seed}-{now:%Y%m%d-%H%M%S}")
         with self._lock:
             self._waiting.append(flight)
         try:
@@ -103,7 +103,7 @@ class FlightStore:
                 return file
             number += 1
 
-    def _entry(self, flight: _Flight, file: Path) -> Entry:
+    def _entry(self, flight: _StoredFlight, file: Path) -> Entry:
         result, info, mode = flight.result, flight.record.info, flight.record.mode
         assert mode is not None  # a game records it
         return Entry(
@@ -126,7 +126,7 @@ def _last(result: Result) -> float:
     return float(result.passages[-1].time) if result.passages else 0.0
 
 
-def _message(flight: _Flight) -> messages.FlightMessage:
+def _message(flight: _StoredFlight) -> messages.FlightMessage:
     return messages.FlightMessage(
         result=flight.record.info["phase"],
         gates=len(flight.result.passages),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _rotation
-from propwash.arcade._interface import Array, Snapshot
+from propwash.arcade._interface import Array, FlightSnapshot
 from propwash.arcade._messages import ViewName
 from propwash.render import Offscreen, RenderCamera, RenderObject
 from propwash.world import Gate, Scene, texture_names
@@ -38,7 +38,7 @@ Pose = tuple[Array, Array]
 """Position (3,) m and attitude (4,), scalar first, in the world."""
 
 
-class View:
+class FlightView:
     """Draws the snapshots of a flight.
 
     The camera depends on the snapshots and their simulated times only. Images must be requested in
@@ -64,7 +64,7 @@ class View:
         """Pose of the camera in the last image."""
 
     def render(
-        self, snapshot: Snapshot, ghosts: Sequence[Pose] = (), view: ViewName = "chase"
+        self, snapshot: FlightSnapshot, ghosts: Sequence[Pose] = (), view: ViewName = "chase"
     ) -> NDArray[np.uint8]:
         """The image (height, width, 3), RGB. ghosts: poses of the other vehicles."""
         if len(snapshot.passed) != self._passed and self._recolours:
@@ -148,7 +148,7 @@ class Chase:
         self._time = -math.inf
         self._yaw = self._heading = self._distance = 0.0
 
-    def follow(self, snapshot: Snapshot) -> Pose:
+    def follow(self, snapshot: FlightSnapshot) -> Pose:
         """The pose of the camera for the next snapshot."""
         yaw = _rotation.heading(snapshot.attitude)
         elapsed = snapshot.time - self._time
@@ -197,7 +197,7 @@ def _coloured(scene: Scene, passed: int) -> Scene:
     return Scene(items, name=scene.name, start=scene.start)
 
 
-def on_board(snapshot: Snapshot) -> Pose:
+def on_board(snapshot: FlightSnapshot) -> Pose:
     """The pose of the camera on board."""
     w, x, y, z = (float(c) for c in snapshot.attitude)
     return snapshot.position, np.array(_rotation.product((w, x, y, z), _rotation.about_y(-TILT)))

@@ -11,12 +11,12 @@ from propwash.autopilot._ardupilot import ArduPilot
 from propwash.autopilot._betaflight import MOTOR_PORT, STATE_PORT, Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
 from propwash.autopilot._links import Link, TcpLink, UdpLink
-from propwash.autopilot._loop import Codec, Loop, Pilot, Statistics
+from propwash.autopilot._loop import Codec, Loop, LoopStatistics, Pilot
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
 from propwash.autopilot._oscillation import OscillationMonitor
 from propwash.autopilot._parameters import ardupilot_parameters, px4_parameters
 from propwash.autopilot._px4 import Home, Px4
-from propwash.autopilot._recording import Recording
+from propwash.autopilot._recording import RecordingPilot
 from propwash.autopilot._script import Check, ScriptedFlight
 from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.autopilot._simulation import Sample, Simulation, tilt
@@ -32,17 +32,17 @@ __all__ = [
     "Home",
     "Link",
     "Loop",
+    "LoopStatistics",
     "MotorMap",
     "OscillationMonitor",
     "Pilot",
     "Program",
     "Px4",
-    "Recording",
+    "RecordingPilot",
     "Sample",
     "ScriptedFlight",
     "SimulatedClock",
     "Simulation",
-    "Statistics",
     "TcpLink",
     "Transmitter",
     "UdpLink",

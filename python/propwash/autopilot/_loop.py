@@ -51,7 +51,7 @@ class Codec(Protocol):
 
 
 @dataclass
-class Statistics:
+class LoopStatistics:
     """Counts of a run of the loop."""
 
     steps: int = 0
@@ -121,7 +121,7 @@ class Loop:
         if not patience >= 0.0:
             raise ValueError(f"patience = {patience}: expected a time >= 0 [s]")
         self.simulation, self.codec, self.link = simulation, codec, link
-        self.statistics = Statistics()
+        self.statistics = LoopStatistics()
         self.connected = False
         self._lockstep, self._resend, self._patience = lockstep, resend, patience
         self._unanswered = unanswered

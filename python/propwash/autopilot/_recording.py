@@ -21,7 +21,7 @@ _WRITTEN = 0.2
 """s between two writes, in flight."""
 
 
-class Recording:
+class RecordingPilot:
     """A pilot that writes flight logs of the samples before another one decides on them.
 
     A flight begins when the vehicle is at its start, and gets a file when it takes off; from then

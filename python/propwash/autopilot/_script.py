@@ -42,7 +42,7 @@ class Check:
 
 
 @dataclass
-class Sticks:
+class StickPositions:
     """Stick positions, -1 to 1, throttle 0 to 1, and switches; positive: right, forward, right."""
 
     roll: float = 0.0
@@ -84,7 +84,7 @@ class ScriptedFlight:
         self._vehicle, self._set, self._is_connected = vehicle, set_channels, is_connected
         self._script, self._height, self._hold = script, height, hold
         self._warm_up, self._wait = warm_up, wait
-        self._sticks = Sticks()
+        self._sticks = StickPositions()
         self._sample: Sample
         self._bias, self._steered = 0.0, 0.0
         self._parts = self._fly()
@@ -210,9 +210,9 @@ class ScriptedFlight:
             yield t
             if self._sample.position[2] < 0.03:
                 break
-        self._sticks = Sticks(arm=True)
+        self._sticks = StickPositions(arm=True)
         yield from self._for(0.5)
-        self._sticks = Sticks()
+        self._sticks = StickPositions()
         yield from self._for(1.5)
         height, lean = self._sample.position[2], math.degrees(tilt(self._sample.attitude))
         is_off = self._sample.motors.max() < _ARMED

@@ -16,12 +16,12 @@ from propwash.autopilot import (
     Check,
     Link,
     Loop,
+    LoopStatistics,
     Program,
     Sample,
     ScriptedFlight,
     SimulatedClock,
     Simulation,
-    Statistics,
     Transmitter,
     UdpLink,
     configuration,
@@ -74,7 +74,7 @@ class Flown:
 
     script: ScriptedFlight | None
     """None without --script."""
-    statistics: Statistics
+    statistics: LoopStatistics
     refused: Refused
     starts: int
     """Number of times that Betaflight was started, 0 without --program."""

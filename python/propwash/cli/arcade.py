@@ -85,13 +85,13 @@ class ArcadeOptions:
 
 def run(options: ArcadeOptions) -> None:
     """Serves until Ctrl-C, or makes a film."""
-    from propwash.arcade import Settings, serve
+    from propwash.arcade import ArcadeSettings, serve
 
     if options.film is not None:
         return _film(options, options.film)
     serve(
-        Settings(
-            course=options.course or Settings.course,
+        ArcadeSettings(
+            course=options.course or ArcadeSettings.course,
             vehicle=options.vehicle,
             seed=options.seed,
             folder=options.folder,

@@ -13,7 +13,7 @@ from typing import Any
 from propwash import logs
 from propwash._bridge import Refused
 from propwash._files import check_folder
-from propwash.autopilot import QUAD_X, Loop, OscillationMonitor, Pilot, Recording, Simulation
+from propwash.autopilot import QUAD_X, Loop, OscillationMonitor, Pilot, RecordingPilot, Simulation
 from propwash.cli._options import add_command, check_range, option
 from propwash.cli._shared import VEHICLE
 
@@ -130,13 +130,15 @@ def observed(loop: Loop, pilot: Pilot, options: AutopilotOptions, advice: str) -
     pilot = OscillationMonitor(loop.simulation, pilot, report, advice)
     with ExitStack() as stack:
         if options.log is not None:
-            recording = Recording(loop.simulation, pilot, options.log, report, seed=options.seed)
+            recording = RecordingPilot(
+                loop.simulation, pilot, options.log, report, seed=options.seed
+            )
             stack.callback(_report_logs, recording)
             pilot = stack.enter_context(recording)
         yield pilot
 
 
-def _report_logs(recording: Recording) -> None:
+def _report_logs(recording: RecordingPilot) -> None:
     for file in recording.files:
         report(f"log: {file}; python -m propwash replay {file}")
     if not recording.files and recording.error is None:

@@ -107,7 +107,7 @@ def checked_threads(threads: Sequence[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(threads))
 
 
-class Flight:
+class BenchFlight:
     """A flying fleet and its commands."""
 
     def __init__(self, case: Case, **options: Any) -> None:
@@ -197,7 +197,7 @@ def measure(
 
 
 def _measure_group(group: list[Case], timing: Timing) -> list[Row]:
-    flight = Flight(group[0])
+    flight = BenchFlight(group[0])
     calls: dict[Case, int] = {}
     for case in group:
         flight.case = case

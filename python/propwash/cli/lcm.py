@@ -75,7 +75,7 @@ def run(options: LcmOptions) -> None:
     if options.play is not None and not commands:
         raise ValueError(f"--play {options.play}: expected an event log with messages, got none")
     *position, yaw = options.start or (0.0, 0.0, 0.0, 0.0)
-    simulation = lcm.Simulation(
+    simulation = lcm.LcmVehicle(
         options.vehicle,
         rates=_rates(options.rate),
         step_rate=options.step_rate,
@@ -86,7 +86,7 @@ def run(options: LcmOptions) -> None:
         seed=options.seed,
         refused=Refused(lambda text: print(f"lcm: {text}", file=sys.stderr, flush=True)),
     )
-    link: lcm.Link = (
+    link: lcm.LcmLink = (
         lcm.Offline() if options.offline else lcm.connect(options.url, simulation.refused)
     )
     with ExitStack() as stack:

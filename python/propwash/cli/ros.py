@@ -177,14 +177,14 @@ def make_node(
     from propwash import ros
 
     notes: list[str] = []
-    vehicle: ros.Uav | ros.Car | None = None
+    vehicle: ros.Uav | ros.CarDynamics | None = None
     noise: dict[str, Any] = {"seed": options.seed, "noise": not options.no_noise}
     if options.node == "uav":
         uav = ros.uav_settings(tree, options.vehicle, notes)
         vehicle = ros.Uav(ros.started(uav, options.start), **noise)
     elif options.node == "car":
         car = ros.car_settings(tree, options.vehicle, notes)
-        vehicle = ros.Car(ros.started(car, options.start), **noise)
+        vehicle = ros.CarDynamics(ros.started(car, options.start), **noise)
     for note in notes:
         _report(note)
     scale = options.clock_scale

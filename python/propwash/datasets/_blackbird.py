@@ -22,7 +22,7 @@ from propwash.datasets._flight import Progress, Recording, fly
 from propwash.datasets._folders import whole_folder
 from propwash.datasets._images import ImageArchive, LosslessVideo, check_encoder
 from propwash.datasets._topics import CAMERA_RATE, Topics
-from propwash.datasets._views import Views, focal_length
+from propwash.datasets._views import CameraViews, focal_length
 from propwash.render import CATEGORIES, RenderCamera, category_number, id_colours
 from propwash.render.cameras import Kind
 from propwash.vehicle import files as vehicles
@@ -211,7 +211,7 @@ class Blackbird:
         every = {name: CAMERA_RATE // _KINDS[name.rpartition("_")[2]][1] for name in cameras}
         mounted = [_mounted(name, self.motion_blur) for name in cameras]
         with (
-            Views(
+            CameraViews(
                 mounted,
                 self.environment,
                 self.size,

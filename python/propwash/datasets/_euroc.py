@@ -17,7 +17,7 @@ from propwash.datasets._flight import STEP_RATE, Progress, Recording, fly
 from propwash.datasets._folders import whole_folder
 from propwash.datasets._images import Image, png
 from propwash.datasets._topics import EPOCH_NS
-from propwash.datasets._views import Views, focal_length
+from propwash.datasets._views import CameraViews, focal_length
 from propwash.render.cameras import RenderCamera, stereo
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -220,7 +220,7 @@ class Euroc:
                 "distortion_coefficients": list(map(float, self.distortion)),
             }
             _yaml(folder / camera.name / "sensor.yaml", values)
-        with Views(
+        with CameraViews(
             self._cameras,
             self.environment,
             self.size,

@@ -43,7 +43,7 @@ def stamps_of(time: Array) -> Stamps:
 
 
 @dataclass(frozen=True)
-class Topic:
+class TopicMessages:
     """Messages of one topic."""
 
     name: str
@@ -79,10 +79,10 @@ class Topics:
         self._image = (width, height, focal_length)
 
     @cached_property
-    def all(self) -> list[Topic]:
+    def all(self) -> list[TopicMessages]:
         """All topics, in the order of their names."""
         cameras = [
-            Topic(
+            TopicMessages(
                 f"/camera_{camera}/camera_info",
                 "sensor_msgs/msg/CameraInfo",
                 self.camera_stamps,
@@ -90,13 +90,13 @@ class Topics:
             )
             for camera in CAMERAS
         ]
-        poses = Topic(
+        poses = TopicMessages(
             "/blackbird/state",
             "geometry_msgs/msg/PoseStamped",
             self.stamps,
             self._poses(self.stamps, "mocap", self.position, self.attitude),
         )
-        transforms = Topic("/tf", "tf/msg/tfMessage", self.stamps, self._transforms())
+        transforms = TopicMessages("/tf", "tf/msg/tfMessage", self.stamps, self._transforms())
         found = [self._imu(), self._reference(), *self._rotors(), poses, *cameras, transforms]
         return sorted(found, key=lambda topic: topic.name)
 
@@ -140,7 +140,7 @@ class Topics:
         stamp = self._time(int(stamps[number]))
         return self._type("std_msgs/msg/Header")(number + 1, stamp, frame)
 
-    def _imu(self) -> Topic:
+    def _imu(self) -> TopicMessages:
         time, gyroscope, accelerometer = self._recording.imu(IMU_RATE)
         from_imu = _rotation.rotation(logs.BLACKBIRD.imu_attitude)
         rates, force = (
@@ -159,9 +159,9 @@ class Topics:
                 header, none, covariances[0], gyro, covariances[1], acc, covariances[2]
             )
 
-        return Topic("/blackbird/imu", kind, stamps, message)
+        return TopicMessages("/blackbird/imu", kind, stamps, message)
 
-    def _reference(self) -> Topic:
+    def _reference(self) -> TopicMessages:
         rows = self._recording.rows(IMU_RATE)
         reference = self._recording.reference
         half = 0.5 * reference.yaw[rows]
@@ -174,9 +174,9 @@ class Topics:
             frames.enu_to_ned(reference.position[rows]),
             frames.quaternion_enu_flu_to_ned_frd(attitude),
         )
-        return Topic("/blackbird/pose_ref", "geometry_msgs/msg/PoseStamped", stamps, poses)
+        return TopicMessages("/blackbird/pose_ref", "geometry_msgs/msg/PoseStamped", stamps, poses)
 
-    def _rotors(self) -> list[Topic]:
+    def _rotors(self) -> list[TopicMessages]:
         rows = self._recording.rows(ROTOR_RATE)
         motion = self._recording.motion
         stamps = stamps_of(motion.time[rows])
@@ -193,8 +193,8 @@ class Topics:
             return self._type("blackbird/msg/MotorPWM")(self._header(stamps, k, "0"), pulses[k])
 
         return [
-            Topic("/blackbird/rotor_rpm", "blackbird/msg/MotorRPM", stamps, speeds),
-            Topic("/blackbird/pwm", "blackbird/msg/MotorPWM", stamps, widths),
+            TopicMessages("/blackbird/rotor_rpm", "blackbird/msg/MotorRPM", stamps, speeds),
+            TopicMessages("/blackbird/pwm", "blackbird/msg/MotorPWM", stamps, widths),
         ]
 
     def _poses(

@@ -16,7 +16,7 @@ _FIRST_IMAGE = 60.0
 """s, time for a renderer to connect and load its scene."""
 
 
-class Views:
+class CameraViews:
     """Renders cameras of a vehicle; a context manager.
 
     connect: None: the built-in renderer; ports for poses and images: a renderer that connects to

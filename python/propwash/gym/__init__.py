@@ -31,7 +31,7 @@ from propwash.gym._rewards import HoverReward, LandReward, RaceReward, TrackRewa
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._state import State
 from propwash.gym._task import Task
-from propwash.gym._track import Track, Waypoints
+from propwash.gym._track import Track, WaypointSpline
 from propwash.gym._vector import FleetVectorEnv
 from propwash.trajectories import Circle, Lemniscate
 
@@ -53,7 +53,7 @@ __all__ = [
     "Task",
     "Track",
     "TrackReward",
-    "Waypoints",
+    "WaypointSpline",
     "check_vector_env",
     "make",
     "make_vec",

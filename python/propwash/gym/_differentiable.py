@@ -17,7 +17,7 @@ from propwash.gym._track import Track
 from propwash.torch import FlightState, TensorFlight
 
 
-class Window(NamedTuple):
+class StateWindow(NamedTuple):
     """The states before and after T steps, tensors (T + 1, n, …)."""
 
     position: Tensor
@@ -84,7 +84,7 @@ class DifferentiableTask:
         """Target and its velocity (n, 3); extras: vectors (n, 3) in the world frame, and others."""
         return self._origin, self._origin, [], []
 
-    def reward(self, window: Window) -> Any:
+    def reward(self, window: StateWindow) -> Any:
         """Returns the rewards (T, n)."""
         raise NotImplementedError
 
@@ -148,7 +148,7 @@ def _norm(vector: Tensor) -> Tensor:
     return norm
 
 
-def _effort(window: Window, weights: Any) -> Any:
+def _effort(window: StateWindow, weights: Any) -> Any:
     """The costs of body rates and of changes of action."""
     change = window.action[1:] - window.action[:-1]
     rates = window.body_rates[1:].square().sum(-1)
@@ -158,7 +158,7 @@ def _effort(window: Window, weights: Any) -> Any:
 class DifferentiableHover(DifferentiableTask):
     """Hover."""
 
-    def reward(self, window: Window) -> Any:
+    def reward(self, window: StateWindow) -> Any:
         """Returns HoverReward."""
         w = self.task.weights
         upright = 1.0 - 2.0 * window.attitude[1:, :, 1:3].square().sum(-1)
@@ -176,7 +176,7 @@ class DifferentiableTrack(DifferentiableTask):
         ahead = [preview[:, k : k + 3] - position for k in (3, 6, 9)]
         return target, velocity, [velocity, *ahead], []
 
-    def reward(self, window: Window) -> Any:
+    def reward(self, window: StateWindow) -> Any:
         """Returns TrackReward."""
         w, (position, velocity, *_, target, pace) = self.task.weights, (each[1:] for each in window)
         near = w.position / (_norm(position - target) / w.position_scale + 1.0)
@@ -202,7 +202,7 @@ class DifferentiableRace(DifferentiableTask):
         vectors = [along, following - position, along_it, away / (distance + 1e-3)]
         return target, self._origin, vectors, [torch.asinh(at_gate), torch.log(distance + 0.1)]
 
-    def reward(self, window: Window) -> Any:
+    def reward(self, window: StateWindow) -> Any:
         """Returns the progress and the cost of body rates of RaceReward."""
         w, gate = self.task.weights, window.target[:-1]
         progress = _norm(window.position[:-1] - gate) - _norm(window.position[1:] - gate)

@@ -29,7 +29,7 @@ Seeds = int | Sequence[int] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class GateArrays:
     """Gates in order, as arrays."""
 
     scene: Scene
@@ -48,14 +48,14 @@ class Course:
 
 def load(
     course: str | PathLike[str] | Scene, seed: int | None, gates: Sequence[str] | None
-) -> Course:
+) -> GateArrays:
     """Loads a course from a scene, its name or file. Raises ValueError if it is invalid."""
     scene = course if isinstance(course, Scene) else Scene.load(course, seed=seed)
     chosen = race.course_gates(scene, gates)
     _check(scene)
     if scene.start is None:
         raise ValueError(f"course: expected a scene with a start, {scene.name!r} has none")
-    return Course(
+    return GateArrays(
         scene,
         tuple(gate.name for gate in chosen),
         np.array([gate.position for gate in chosen]),
@@ -263,7 +263,7 @@ class Race(Judged):
 
     def scenery(self, row: int) -> Scene:
         """Returns the scene of the environment's course."""
-        course: Course = self.courses[self.course[row]]
+        course: GateArrays = self.courses[self.course[row]]
         return course.scene
 
     def update(self, state: State) -> None:

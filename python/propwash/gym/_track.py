@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 _SAMPLES = 2048
 
 
-class Waypoints:
+class WaypointSpline:
     """A smooth closed curve through points (k, 3) [m], k >= 3: a centripetal Catmull-Rom spline.
 
     C. Yuksel, S. Schaefer, J. Keyser, "Parameterization and applications of Catmull-Rom curves",
@@ -93,7 +93,7 @@ class Track(Judged):
 
     def __init__(
         self,
-        path: str | Path | Waypoints = "lemniscate",
+        path: str | Path | WaypointSpline = "lemniscate",
         speed: float = 2.0,
         spread: float = 0.3,
         bound: float = 5.0,
@@ -211,9 +211,9 @@ class Track(Judged):
         return -values[0], -values[-1]
 
 
-def _around(path: Path | Waypoints) -> Array:
+def _around(path: Path | WaypointSpline) -> Array:
     """Samples a closed path once, (k, 3) m, without repeating the first point."""
-    if isinstance(path, Waypoints):
+    if isinstance(path, WaypointSpline):
         return path.points()
     if not isinstance(path, Path):
         raise TypeError(

@@ -251,14 +251,14 @@ RECIPES = {
 _SHAC: dict[str, dict[str, Any]] = {
     "hover": {
         "training": shac.COARSE,
-        "args": shac.Args(),
+        "args": shac.ShacArgs(),
         "num_envs": 64,
         "steps": 107_520,
         "every": 53_760,
     },
     "track": {
         "training": {**shac.COARSE, "max_episode_steps": 120, "bound": 3.0},
-        "args": shac.Args(
+        "args": shac.ShacArgs(
             learning_rate=8e-3, decay_steps=245_760, columns=(*ppo.STATE, *range(22, 34))
         ),
         "num_envs": 64,
@@ -266,7 +266,7 @@ _SHAC: dict[str, dict[str, Any]] = {
     },
     "race": {
         "training": {**shac.COARSE, "max_episode_steps": 300, "bound": 60.0},
-        "args": shac.Args(
+        "args": shac.ShacArgs(
             num_steps=16,
             learning_rate=4e-3,
             decay_steps=2_048_000,

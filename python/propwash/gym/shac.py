@@ -30,14 +30,14 @@ try:
 except ImportError as error:
     raise ImportError('training needs PyTorch: pip install "propwash[torch]"') from error
 
-from propwash.gym._differentiable import Window, differentiable
+from propwash.gym._differentiable import StateWindow, differentiable
 
 COARSE = {"dt": 1 / 160, "substeps": 5, "max_episode_steps": 96, "bound": 4.0, "noise": False}
 """Training: steps of 1/32 s, of 5 physics steps, without noise. Evaluation: as PPO."""
 
 
 @dataclass(frozen=True)
-class Args:
+class ShacArgs:
     """Hyperparameters of SHAC; the defaults are for Hover."""
 
     num_steps: int = 24  # steps of each environment in a window
@@ -58,10 +58,10 @@ class Args:
     restart_every: int = 20  # iterations between restarts of all episodes, see SHAC.state_dict
 
 
-class Flown(NamedTuple):
+class FlownWindow(NamedTuple):
     """A window of T steps of n environments; the first three have gradients."""
 
-    window: Window
+    window: StateWindow
     observations: Tensor  # (T + 1, n, k)
     means: Tensor  # (T, n, A) mean actions
     rewards: Tensor  # (T, n) exact
@@ -85,7 +85,7 @@ class SHAC:
     `max_episode_steps`, whose values are bootstrapped.
     """
 
-    def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
+    def __init__(self, envs: pg.FleetVectorEnv, args: ShacArgs, seed: int) -> None:
         self.envs, self.args, self.seed = envs, args, seed
         self.engine = envs._engine
         self.task = differentiable(self.engine)
@@ -159,7 +159,7 @@ class SHAC:
         weight = weight.index_copy(1, agent.columns, slopes)
         return lambda x: agent.actor[1:](nn.functional.linear(x, weight, bias))
 
-    def fly(self, std: float) -> Flown:
+    def fly(self, std: float) -> FlownWindow:
         """Flies a window from the present states, which are constants."""
         steps, actor, action = self.args.num_steps, self.actor(), self.action
         state = self.task.flight.begin()
@@ -178,9 +178,9 @@ class SHAC:
         means, rewards, ended = (torch.stack(part) for part in zip(*results, strict=True))
         live = torch.cat([torch.ones_like(ended[:1]), 1.0 - ended]).cumprod(0)
         rewards = self.args.reward_scale * rewards
-        return Flown(Window(*window), observations, means, rewards, ended, live)
+        return FlownWindow(StateWindow(*window), observations, means, rewards, ended, live)
 
-    def update_actor(self, flown: Flown) -> dict[str, float]:
+    def update_actor(self, flown: FlownWindow) -> dict[str, float]:
         """Makes one optimiser step of the actor, along the gradient of the returns."""
         args = self.args
         excess = (flown.means.abs() - 1.0).relu().square().sum(-1)
@@ -191,7 +191,7 @@ class SHAC:
         norm = self.learn(-returns.mean() / args.num_steps, self.agent.actor)
         return {"return": returns.mean().item(), "norm": norm}
 
-    def update_critic(self, flown: Flown) -> dict[str, float]:
+    def update_critic(self, flown: FlownWindow) -> dict[str, float]:
         """Trains the critic on TD(lambda) targets; moves the target critic."""
         args, rewards = self.args, flown.rewards
         with torch.no_grad():
@@ -221,7 +221,7 @@ class SHAC:
         self.optimizer.step()
         return norm.item()
 
-    def finish(self, flown: Flown) -> None:
+    def finish(self, flown: FlownWindow) -> None:
         """Begins new episodes where the last ones have ended."""
         self.age += self.args.num_steps
         is_old = self.age + self.args.num_steps > self.limit
@@ -240,7 +240,9 @@ def main() -> None:
     parser.add_argument("--steps", type=float, default=107_520, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
-    shac = SHAC(pg.make_vec(pg.Hover, 64, copy=False, **ppo.HOVER, **COARSE), Args(), options.seed)
+    shac = SHAC(
+        pg.make_vec(pg.Hover, 64, copy=False, **ppo.HOVER, **COARSE), ShacArgs(), options.seed
+    )
     while shac.global_step < options.steps:
         statistics = shac.iterate()
         if shac.iteration % 10 == 0:

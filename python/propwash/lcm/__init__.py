@@ -2,7 +2,7 @@
 
 Experimental: names and behaviour may change in any minor version.
 
-    simulation = lcm.Simulation("blackbird")
+    simulation = lcm.LcmVehicle("blackbird")
     lcm.Run(simulation, lcm.connect()).run(duration=10.0)
 
 Types of messages are in `lcm.DEFINITIONS`. Networks other than UDP multicast need extra `lcm`.
@@ -11,7 +11,7 @@ Types of messages are in `lcm.DEFINITIONS`. Networks other than UDP multicast ne
 from __future__ import annotations
 
 from propwash.lcm._events import Event, EventWriter, is_event_log, read_events
-from propwash.lcm._link import DEFAULT_URL, Link, Offline, connect
+from propwash.lcm._link import DEFAULT_URL, LcmLink, Offline, connect
 from propwash.lcm._run import Run
 from propwash.lcm._simulation import (
     CLOCK,
@@ -19,7 +19,7 @@ from propwash.lcm._simulation import (
     PUBLISHED,
     RATES,
     STEP_RATE,
-    Simulation,
+    LcmVehicle,
 )
 from propwash.lcm._types import DEFINITIONS, Malformed, MessageType, message_types
 
@@ -33,12 +33,12 @@ __all__ = [
     "STEP_RATE",
     "Event",
     "EventWriter",
-    "Link",
+    "LcmLink",
+    "LcmVehicle",
     "Malformed",
     "MessageType",
     "Offline",
     "Run",
-    "Simulation",
     "connect",
     "is_event_log",
     "message_types",

@@ -30,7 +30,7 @@ _QUEUE = 1000
 """Received messages of a channel that wait in the package lcm, which drops older ones."""
 
 
-class Link(Protocol):
+class LcmLink(Protocol):
     """A connection to other programs."""
 
     def publish(self, channel: str, data: bytes) -> None:
@@ -57,7 +57,7 @@ class Offline:
         """Does nothing."""
 
 
-def connect(url: str = "", refused: Refused | None = None) -> Link:
+def connect(url: str = "", refused: Refused | None = None) -> LcmLink:
     """A connection to the channels of commands of an LCM network.
 
     url: "" for that of the environment variable LCM_DEFAULT_URL, or else `DEFAULT_URL`. refused:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from propwash._bridge import Pacer
 from propwash.lcm._events import Event, EventWriter
-from propwash.lcm._link import Link
-from propwash.lcm._simulation import COMMANDS, Simulation
+from propwash.lcm._link import LcmLink
+from propwash.lcm._simulation import COMMANDS, LcmVehicle
 
 _WAIT = 0.1
 """s, between checks for Ctrl-C."""
@@ -30,8 +30,8 @@ class Run:
     left out.
     """
 
-    simulation: Simulation
-    link: Link
+    simulation: LcmVehicle
+    link: LcmLink
     clock_scale: float = 1.0
     recorder: EventWriter | None = None
     commands: Iterable[Event] = ()

@@ -53,7 +53,7 @@ _PULSE_MIN, _PULSE_SPAN = 1000.0, 1000.0
 _RPM = 30.0 / math.pi
 
 
-class Simulation:
+class LcmVehicle:
     """A vehicle behind LCM messages: `receive` takes commands, `step` returns what to publish.
 
     rates: Hz, of published channels, in place of `RATES`; 0 for none. position [m] and yaw [rad]:

@@ -16,12 +16,12 @@ from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.race._estimates import Estimates, offset_of
 from propwash.race._instruments import Instruments
-from propwash.race._interface import Briefing, Estimate, PilotMaker, SensorSuite
+from propwash.race._interface import Briefing, PilotEstimate, PilotMaker, SensorSuite
 from propwash.race._race import (
     PERIOD,
     ROW_STEPS,
     TIME_LIMIT,
-    Flight,
+    RaceFlight,
     Result,
     course_gates,
     judge,
@@ -121,7 +121,7 @@ class _Recorder:
         self.scene, self.gates = scene, gates
         self._time_limit, self._progress = time_limit, progress
         self._rows: list[tuple[Array, Array, Array]] = []
-        self._estimates: list[Estimate | None] = []
+        self._estimates: list[PilotEstimate | None] = []
 
     def add(self, vehicle: Multicopter, estimate: Any) -> bool:
         """Adds a row; returns whether the flight is over."""
@@ -139,13 +139,13 @@ class _Recorder:
         so_far = judge(self.scene, self.flight(), names, time_limit=self._time_limit)
         return so_far.finished or so_far.collision is not None
 
-    def flight(self) -> Flight:
+    def flight(self) -> RaceFlight:
         """The flight so far."""
         time = np.arange(len(self._rows)) * PERIOD
         position, attitude, velocity = (
             np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)
         )
-        return Flight(time.astype(np.float64), position, attitude, velocity)
+        return RaceFlight(time.astype(np.float64), position, attitude, velocity)
 
     def estimates(self, nominal: Sequence[Gate]) -> Estimates | None:
         """The estimates in the rows of the flight; None if the pilot has none."""
@@ -212,7 +212,7 @@ def _answer(answer: Any) -> tuple[Any, Any]:
     return answer
 
 
-def _copied(estimate: Any, gates: int) -> Estimate | None:
+def _copied(estimate: Any, gates: int) -> PilotEstimate | None:
     """A checked copy, as a pilot may change its arrays later."""
     if estimate is None:
         return None
@@ -220,10 +220,10 @@ def _copied(estimate: Any, gates: int) -> Estimate | None:
     if not all(hasattr(estimate, name) for name in _RECORDED):
         raise TypeError(
             "estimate: expected an object with position, velocity and attitude, such as "
-            f"race.Estimate, got {estimate!r:.100}"
+            f"race.PilotEstimate, got {estimate!r:.100}"
         )
     attitude = _checks.shaped("estimate.attitude", estimate.attitude, (4,))
-    return Estimate(
+    return PilotEstimate(
         _checks.shaped("estimate.position", estimate.position, (3,), unit="m"),
         _checks.shaped("estimate.velocity", estimate.velocity, (3,), unit="m/s"),
         _checks.attitudes("estimate.attitude", attitude),
@@ -250,7 +250,7 @@ def _simulated(
     dtype: Literal["float32", "float64"],
     seed: int,
     time_limit: float,
-) -> Flight:
+) -> RaceFlight:
     fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1, control_vehicle=control_vehicle)
     fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
     fleet.reset(position=point, attitude=np.array(_rotation.about_z(heading)))
@@ -260,7 +260,7 @@ def _simulated(
     # each command is constant for a period: it is sampled at the middle
     reference = path.sample(time[:-1] + 0.5 * PERIOD)
     motion = fleet.rollout(reference, substeps=ROW_STEPS, record=_RECORDED)
-    return Flight(
+    return RaceFlight(
         time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
     )
 

@@ -144,7 +144,7 @@ class Readings:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class PilotEstimate:
     """A pilot's estimate of the motion, and optionally of the gates."""
 
     position: Array
@@ -164,7 +164,7 @@ class Pilot(Protocol):
         """Returns the command for the next step, and the estimate that it is based on, or None.
 
         The outer loops of the command, if it has any, need the estimate: an object with position,
-        velocity and attitude, such as `Estimate`.
+        velocity and attitude, such as `PilotEstimate`.
         """
 
 

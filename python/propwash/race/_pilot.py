@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.race import _plan
-from propwash.race._interface import Briefing, Estimate, Range, Readings, Sighting
-from propwash.race._plan import Motion
+from propwash.race._interface import Briefing, PilotEstimate, Range, Readings, Sighting
+from propwash.race._plan import PlanStart
 from propwash.race._route import route
-from propwash.race._view import View
+from propwash.race._view import GateView
 from propwash.trajectories import Limits, Reference
 from propwash.vehicle.commands import Command
 from propwash.vehicle.multicopter import MotionEstimate
@@ -89,7 +89,7 @@ class SensorPilot:
             vehicle.imu, start, gates=gates, gravity=vehicle.body.gravity, history=kept
         )
         self._limits = limits or briefing.limits or _plan.LIMITS
-        self._view = View.of(briefing.sensors.camera, briefing.sensors.reach)
+        self._view = GateView.of(briefing.sensors.camera, briefing.sensors.reach)
         self._route = route(briefing.position, gates, self._view.hover_elevation)
         self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
         points = self._route.points(gates)
@@ -118,14 +118,14 @@ class SensorPilot:
         self._row = 0
         self._tick = 0
         self._command: Command | None = None
-        self._estimate: Estimate | None = None
+        self._estimate: PilotEstimate | None = None
 
     @property
     def filter(self) -> ErrorStateFilter:
         """The filter, whose covariance states how accurate the estimate is."""
         return self._filter
 
-    def __call__(self, readings: Readings) -> tuple[Command, Estimate]:
+    def __call__(self, readings: Readings) -> tuple[Command, PilotEstimate]:
         """Returns the command of the tracking controller, and the estimate that it is based on."""
         dt = readings.time - self._filter.time
         if dt > 0.0:
@@ -136,7 +136,7 @@ class SensorPilot:
             self._measure(readings.range)
         if self._tick % _COMMAND_STEPS == 0 or self._command is None or self._estimate is None:
             motion = self._filter.state
-            self._estimate = Estimate(
+            self._estimate = PilotEstimate(
                 motion.position, motion.velocity, motion.attitude, self._filter.gates
             )
             self._command = self._next_command(readings.time)
@@ -199,7 +199,7 @@ class SensorPilot:
         )
         self._begin = time
 
-    def _anchored(self, motion: Motion) -> Motion:
+    def _anchored(self, motion: PlanStart) -> PlanStart:
         """The motion at which a plan starts: of the path, or if it is far, the estimated one."""
         estimate = self._filter.state
         if np.linalg.norm(motion.position[0] - estimate.position) < _MAX_ERROR:

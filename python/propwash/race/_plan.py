@@ -79,7 +79,7 @@ _LOOK_PERIOD = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PlanStart:
     """The motion at which a plan starts, and the curve that it continues."""
 
     position: Array
@@ -118,12 +118,12 @@ class RacePath(Path):
         position[1:, is_outside], yaw[1:, is_outside] = 0.0, 0.0
         return position, yaw
 
-    def motion(self, time: float) -> Motion:
+    def motion(self, time: float) -> PlanStart:
         """The motion at a time [s], at which another plan may start."""
         position, yaw = self.evaluate(np.asarray(time))
         u = float(np.interp(time, self._time, self._u))
         curve = np.stack([self._curve(u), self._curve(u, 1)])
-        return Motion(position[:4], yaw, curve, self._curve.x[self._curve.x > u] - u)
+        return PlanStart(position[:4], yaw, curve, self._curve.x[self._curve.x > u] - u)
 
 
 Look = Callable[[Array, Array, Array], Array]
@@ -152,7 +152,7 @@ class Planner:
         self,
         points: Array,
         heading: float | None = None,
-        start: Motion | None = None,
+        start: PlanStart | None = None,
         horizon: float = np.inf,
         rounds: int = _MAX_ROUNDS,
         approach: Array | None = None,
@@ -208,7 +208,7 @@ class Planner:
         return _EXCESS_WEIGHT * excess, np.asarray(factor)
 
     def _curve(
-        self, points: Array, start: Motion | None, horizon: float
+        self, points: Array, start: PlanStart | None, horizon: float
     ) -> tuple[CubicSpline, Array, bool]:
         """The curve, samples of its parameter, and whether they reach the last point."""
         from scipy.interpolate import CubicSpline
@@ -230,7 +230,7 @@ class Planner:
         curve: CubicSpline,
         u: Array,
         time: Array,
-        start: Motion | None,
+        start: PlanStart | None,
         heading: float | None,
         is_whole: bool,
     ) -> RacePath:

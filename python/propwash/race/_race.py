@@ -30,7 +30,7 @@ PERIOD = ROW_STEPS * DEFAULT_DT
 
 
 @dataclass(frozen=True, eq=False)
-class Flight:
+class RaceFlight:
     """The motion of a vehicle, T rows."""
 
     time: Array
@@ -74,7 +74,7 @@ class Result:
     scene: Scene
     course: tuple[str, ...]
     """Names of the gates in order."""
-    flight: Flight
+    flight: RaceFlight
     passages: tuple[Passage, ...]
     """The gates passed in order before a collision and the time limit."""
     collision: Collision | None
@@ -182,7 +182,7 @@ def course_gates(scene: Scene, course: Sequence[str] | None = None) -> list[Gate
 
 def judge(
     scene: Scene,
-    flight: Flight,
+    flight: RaceFlight,
     course: Sequence[str] | None = None,
     radius: float = COLLISION_RADIUS,
     time_limit: float = TIME_LIMIT,
@@ -208,7 +208,7 @@ def judge(
     return Result(scene, names, flight, tuple(passed), collision, points)
 
 
-def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision | None:
+def _first_collision(scene: Scene, flight: RaceFlight, radius: float) -> Collision | None:
     """Returns the first contact on the straight segments between rows."""
     hits = scene.spherecast(flight.position[:-1], flight.position[1:], radius)
     rows = np.flatnonzero(hits.id >= 0)
@@ -220,7 +220,7 @@ def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision |
     return Collision(scene.names[hits.id[first]], float(when))
 
 
-def _checked(flight: Flight) -> Flight:
+def _checked(flight: RaceFlight) -> RaceFlight:
     time = shaped("flight.time", flight.time, ("T",))
     arrays = {
         name: shaped(f"flight.{name}", getattr(flight, name), (len(time), width))
@@ -238,7 +238,7 @@ def _checked(flight: Flight) -> Flight:
             f"flight.time: expected increasing times, got {after:g} s after {before:g} s in row "
             f"{invalid[0] + 1}"
         )
-    return Flight(time, **arrays)
+    return RaceFlight(time, **arrays)
 
 
 def table(results: Sequence[Result]) -> str:

@@ -73,7 +73,9 @@ def _recording(result: race.Result, path: Path) -> str:
     title, flight, estimates = f"seed {result.seed}", result.flight, result.estimates
     if estimates is None:
         return viz.show(flight, path, scene=result.scene, title=title)
-    estimated = race.Flight(flight.time, estimates.position, estimates.attitude, estimates.velocity)
+    estimated = race.RaceFlight(
+        flight.time, estimates.position, estimates.attitude, estimates.velocity
+    )
     gates = {
         f"estimated {gate.name}": _race_map.opening(gate)
         for gate in estimates.gates_at(len(flight.time) - 1)
@@ -107,13 +109,13 @@ def times(result: race.Result, rate: float) -> Array:
     return np.arange(float(flight.time[0]), end, 1.0 / rate)
 
 
-def poses(flight: race.Flight, when: Array) -> tuple[Array, Array]:
+def poses(flight: race.RaceFlight, when: Array) -> tuple[Array, Array]:
     """Interpolated positions (K, 3) [m] and attitudes (K, 4) of the vehicle."""
     position = np.stack([np.interp(when, flight.time, c) for c in flight.position.T], axis=1)
     return position, _rotation.interpolated(when, flight.time, flight.attitude)
 
 
-def gimbal(flight: race.Flight, when: Array) -> Array:
+def gimbal(flight: race.RaceFlight, when: Array) -> Array:
     """(K, 4) attitudes, scalar first, of a camera on a gimbal.
 
     The camera has the vehicle's heading, half of its roll, and a pitch that follows the direction

@@ -23,7 +23,7 @@ _MAX_DISTANCE = 45.0
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class GateView:
     """Chooses directions in which a camera sees gates whose positions are needed."""
 
     elevation: float
@@ -34,7 +34,7 @@ class View:
     """Distance beyond which a beacon is not seen [m]."""
 
     @classmethod
-    def of(cls, camera: Camera, reach: float) -> View:
+    def of(cls, camera: Camera, reach: float) -> GateView:
         """The view of a camera whose optical axis is in the plane of the body's x and z axes."""
         axis = _rotation.rotation(camera.attitude)[:, 0]
         elevation = float(np.arctan2(axis[2], axis[0]))

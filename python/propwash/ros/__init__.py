@@ -2,9 +2,9 @@
 
 Experimental: names and behaviour may change in any minor version.
 
-The logic of each node is a class without middleware, `Uav` or `Car`; `Node` runs several of them on
-one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does, `RclpyShell` to
-ROS 2, and `play` runs it over a bag without ROS. `CameraBridge` and `Reporter` are further parts.
+The logic of each node is a class without middleware, `Uav` or `CarDynamics`; `Node` runs several of
+them on one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does, `RclpyShell`
+to ROS 2, and `play` runs it over a bag without ROS. `CameraBridge` and `Reporter` are further parts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from propwash.ros._bags import BagRecorder
 from propwash.ros._camera_settings import WORLD_FRAMES, BridgeSettings, CameraSettings
 from propwash.ros._cameras import CameraBridge
-from propwash.ros._car import Car
+from propwash.ros._car import CarDynamics
 from propwash.ros._messages import (
     Message,
     Topic,
@@ -54,7 +54,7 @@ __all__ = [
     "BridgeSettings",
     "CameraBridge",
     "CameraSettings",
-    "Car",
+    "CarDynamics",
     "CarSettings",
     "InProcess",
     "InputError",

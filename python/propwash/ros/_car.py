@@ -16,7 +16,7 @@ from propwash.vehicle.hosted import HostedVehicle
 DT = 1.0 / 960.0
 
 
-class Car(VehicleNode):
+class CarDynamics(VehicleNode):
     """The logic of flightgoggles_car_dynamics.
 
     Of a command, the pitch rate is the speed [m/s] and the negative roll rate is the yaw rate

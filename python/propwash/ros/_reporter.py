@@ -37,7 +37,7 @@ class Goal(Protocol):
         ...
 
 
-class Box:
+class GateBox:
     """A gate of the published reporter: close to its plane, inside the box of its corners.
 
     corners: (4, 3) m, world frame. inflation: m, of the box. tolerance: m, from the plane.
@@ -135,7 +135,7 @@ class Reporter:
             raise refusal("/uav/timeout", limit, "a number > 0 [s]")
         tolerance = number(tree, "/uav/gate_width", 1.0)
         inflation = number(tree, "/uav/inflation", 0.1)
-        goals = [Box(name, _corners(tree, name), inflation, tolerance) for name in names]
+        goals = [GateBox(name, _corners(tree, name), inflation, tolerance) for name in names]
         file = Path(str(get(tree, "/uav/results_location", "results.yaml")))
         return Reporter(goals, may_skip=True, time_limit=limit, file=file, remote=remote)
 

@@ -15,9 +15,9 @@ from propwash.sampling.sensor import ModelledSensor, Motion, Sampling
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
-_GNSS = _core.sensor_defaults("gnss")
-_BAROMETER = _core.sensor_defaults("barometer")
-_MAGNETOMETER = _core.sensor_defaults("magnetometer")
+_GNSS = _world.sensor_defaults("gnss")
+_BAROMETER = _world.sensor_defaults("barometer")
+_MAGNETOMETER = _world.sensor_defaults("magnetometer")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
 
-_RANGE_FINDER = _core.sensor_defaults("range_finder")
+_RANGE_FINDER = _world.sensor_defaults("range_finder")
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,7 +146,7 @@ def trajectory_figure(
 ) -> Figure:
     """A figure of 3D paths coloured by speed, with starts, ends and gates, on equal axes.
 
-    recorded: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; positions
+    recorded: a Trajectory, FleetTrajectory, race.RaceFlight or trajectories.Reference; positions
         (T, 3) or (T, n, 3) [m], world frame; or several of these, in a list or, by name, in a dict.
     time: s, (T,) or (T, n), of positions without time, to compute their speed.
     vehicles: indices along the axis n, at most 64; None: all.

@@ -60,8 +60,8 @@ def flights(
     """The flight of each vehicle.
 
     recorded: an object with `position` (T, 3) or (T, n, 3) [m] and optionally time, velocity and
-        others: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; or an array of
-        positions; or several of these in a list or, by name, in a dict.
+        others: a Trajectory, FleetTrajectory, race.RaceFlight or trajectories.Reference; or an
+        array of positions; or several of these in a list or, by name, in a dict.
     time: s, (T,) or (T, n), of positions without time. vehicles: indices along the axis n; None:
         all.
 
