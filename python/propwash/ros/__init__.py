@@ -4,7 +4,8 @@ Experimental: names and behaviour may change in any minor version.
 
 The logic of each node is a class without middleware, `Uav` or `CarDynamics`; `Node` runs several of
 them on one clock. `RospyShell` connects it to ROS 1, as `python -m propwash ros` does, `RclpyShell`
-to ROS 2, and `play` runs it over a bag without ROS. `CameraBridge` and `Reporter` are further parts.
+to ROS 2, and `play` runs it over a bag without ROS. `CameraBridge` and `Reporter` are further
+parts.
 """
 
 from __future__ import annotations
