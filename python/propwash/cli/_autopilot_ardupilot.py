@@ -15,14 +15,17 @@ HELP = "ArduPilot's simulator, over UDP in lock step (docs/ardupilot.md)"
 
 
 @dataclass
-class Options(LockstepOptions):
+class ArduPilotOptions(LockstepOptions):
     """Options of ArduPilot."""
 
     folder: Path = option(FOLDER, Path("ardupilot"))
     port: int = option("UDP port", ArduPilot.PORT)
 
 
-def run(options: Options) -> None:
+OPTIONS = ArduPilotOptions
+
+
+def run(options: ArduPilotOptions) -> None:
     """Runs the command."""
     simulation = autopilot.make_simulation(options, "ardupilot", ArduPilot.RATE)
     parameters = ardupilot_parameters(simulation.parameters, options.own_spins)

@@ -38,7 +38,7 @@ _STICK_PERIOD = 0.01  # s
 
 
 @dataclass
-class Options(AutopilotOptions):
+class BetaflightOptions(AutopilotOptions):
     """Options of Betaflight."""
 
     folder: Path = option(FOLDER, Path("betaflight"))
@@ -80,7 +80,10 @@ class Flown:
     """Number of times that Betaflight was started, 0 without --program."""
 
 
-def run(options: Options) -> None:
+OPTIONS = BetaflightOptions
+
+
+def run(options: BetaflightOptions) -> None:
     """Runs the command."""
     if options.config:
         print(_settings(options, _simulation(options)), end="")
@@ -94,7 +97,7 @@ def run(options: Options) -> None:
             raise ValueError(f"the flight did not pass: {', '.join(failed) or where}")
 
 
-def fly(options: Options) -> Flown:
+def fly(options: BetaflightOptions) -> Flown:
     """Flies as the options say, until the end of the script, the duration or Ctrl-C."""
     simulation = _simulation(options)
     _check(options)
@@ -129,7 +132,7 @@ def _loop(
     codec: Betaflight,
     link: Link,
     simulated: SimulatedClock | None,
-    options: Options,
+    options: BetaflightOptions,
     **wall: Any,
 ) -> Loop:
     """The loop. simulated: Betaflight's clock; None for that of the wall. wall: the loop's own."""
@@ -148,7 +151,7 @@ def _loop(
     )
 
 
-def _check(options: Options) -> None:
+def _check(options: BetaflightOptions) -> None:
     autopilot.check_speed(options.speed)
     if options.program is not None:
         Program.check_path(options.program)
@@ -167,7 +170,7 @@ def _run(
     sticks: Transmitter,
     clock: SimulatedClock | None,
     program: Program | None,
-    options: Options,
+    options: BetaflightOptions,
 ) -> ScriptedFlight | None:
     simulation = loop.simulation
     script = None
@@ -200,13 +203,13 @@ def _run(
     return script
 
 
-def _simulation(options: Options) -> Simulation:
+def _simulation(options: BetaflightOptions) -> Simulation:
     if options.sync and 1000 % options.rate:
         raise ValueError(f"--rate: expected a divisor of 1000 with --sync, got {options.rate}")
     return autopilot.make_simulation(options, "betaflight", options.rate)
 
 
-def _settings(options: Options, simulation: Simulation) -> str:
+def _settings(options: BetaflightOptions, simulation: Simulation) -> str:
     is_reversed = options.own_spins and simulation.motor_map.reversed
     return configuration(simulation.parameters, is_reversed, options.rate if options.sync else None)
 

@@ -15,7 +15,7 @@ HELP = "PX4's simulator build, over TCP in lock step (docs/px4.md)"
 
 
 @dataclass
-class Options(LockstepOptions):
+class Px4Options(LockstepOptions):
     """Options of PX4."""
 
     folder: Path = option(FOLDER, Path("px4"))
@@ -29,7 +29,10 @@ class Options(LockstepOptions):
     )
 
 
-def run(options: Options) -> None:
+OPTIONS = Px4Options
+
+
+def run(options: Px4Options) -> None:
     """Runs the command."""
     autopilot.check_speed(options.speed)
     for name, value, limit in zip(

@@ -18,7 +18,7 @@ from propwash.cli._options import add_command, check_range, option
 from propwash.cli._shared import VEHICLE
 
 _PROGRAMS = ("betaflight", "px4", "ardupilot")
-"""Each has a module `cli/_autopilot_<name>.py` with HELP, Options and run(options)."""
+"""Each has a module `cli/_autopilot_<name>.py` with HELP, OPTIONS and run(options)."""
 
 
 def add_parser(commands: Any) -> None:
@@ -30,7 +30,7 @@ def add_parser(commands: Any) -> None:
     programs = parser.add_subparsers(title="flight controllers")
     for name in _PROGRAMS:
         module = import_module(f"propwash.cli._autopilot_{name}")
-        add_command(programs, name, module.HELP, module.Options, module.run)
+        add_command(programs, name, module.HELP, module.OPTIONS, module.run)
 
 
 FOLDER = "folder for the settings and other files of the program"

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from propwash.cli._options import add_command, option
+
+
+@dataclass
+class ExportOptions:
+    """Options of the command."""
+
+    policy: str = option("a policy file, or hover, track, race or land", positional=True)
+    c: Path = option(
+        "for the header, the source, its test and a README", required=True, metavar="FOLDER"
+    )
+    name: str | None = option("prefix of the functions (default: the name of the policy)")
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    exported = commands.add_parser(
-        "export", help="write a policy as C code for flight controllers (docs/firmware.md)"
-    )
-    exported.add_argument("policy", help="a policy file, or hover, track, race or land")
-    exported.add_argument(
-        "--c",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="for the header, the source, its test and a README",
-    )
-    exported.add_argument("--name", help="prefix of the functions (default: that of the policy)")
-    exported.set_defaults(run=run)
+    about = "write a policy as C code for flight controllers (docs/firmware.md)"
+    add_command(commands, "export", about, ExportOptions, run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: ExportOptions) -> None:
     """Runs the command."""
     from propwash.gym.export_c import export_c
 
