@@ -42,7 +42,7 @@ class GradientFloat64:
     def states(self) -> dict: ...
 
 class FlightFloat32:
-    """A flight in closed loop; see propwash.torch.Flight."""
+    """A flight in closed loop; see propwash.torch.TensorFlight."""
     class Step:
         """A command of the flight."""
 
@@ -60,7 +60,7 @@ class FlightFloat32:
     def widths(self) -> tuple: ...
 
 class FlightFloat64:
-    """A flight in closed loop; see propwash.torch.Flight."""
+    """A flight in closed loop; see propwash.torch.TensorFlight."""
     class Step:
         """A command of the flight."""
 

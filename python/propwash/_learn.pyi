@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
@@ -47,14 +47,14 @@ class RaceCourses:
         collided: NDArray[Any],
         before: NDArray[Any],
         clearance: NDArray[Any],
-        weights: Sequence[Float],
+        weights: Any,
         radius: Float,
         bound: Float,
         period: Float,
     ) -> tuple:
         """Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.
 
-        weights: the fields of RaceReward in their order.
+        weights: a RaceReward.
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
         """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
@@ -73,18 +73,27 @@ def downwash_forces(
     coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle [m^2], spread, coefficient.
     """
 
+def gate_passages(
+    centre: Sequence[Float],
+    rotation: Sequence[Float],
+    width: Float,
+    height: Float,
+    position: ArrayLike,
+) -> list[list[float]]:
+    """Returns (row, fraction, left, up) of the passages of a path (T, 3) through a gate."""
+
 def judge_landing(
     position: NDArray[Any],
     velocity: NDArray[Any],
     attitude: NDArray[Any],
     body_rates: NDArray[Any],
     bounds: Sequence[Float],
-    weights: Sequence[Float],
+    weights: Any,
     distance: NDArray[Any],
 ) -> tuple:
     """Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.
 
-    bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward in their order. distance: (n,) m, from the previous step, updated in place.
+    bounds: gear, bound, radius, speed, cosine of the tilt. weights: a LandReward. distance: (n,) m, from the previous step, updated in place.
     """
 
 def judge_meetings(
@@ -100,12 +109,12 @@ def judge_track(
     previous: NDArray[Any],
     target: NDArray[Any],
     target_velocity: NDArray[Any],
-    weights: Sequence[Float],
+    weights: Any,
     bound: Float,
 ) -> tuple:
     """Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Track.
 
-    weights: the fields of TrackReward in their order.
+    weights: a TrackReward.
     """
 
 def see_others(

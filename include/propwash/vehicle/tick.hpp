@@ -249,6 +249,8 @@ struct TickHost {
   /// Features that the host supports. With less than everything, memory.input.command are the
   /// motor commands.
   static constexpr TickWork work = TickWork::everything;
+  /// Whether the commands of the motors are computed by a function, not inline.
+  static constexpr bool is_compact = false;
 
   PROPWASH_FN static constexpr TickSwitches switches() { return {}; }  ///< enabled features
 
@@ -362,6 +364,12 @@ PROPWASH_FN void command_motors(const TickConstants<P, N, Shape>& c, const Model
       });
 }
 
+/// The same, compiled once for all integrators.
+template <class T, class Constants, class Model, class Memory, class Host>
+void command_motors_apart(const Constants& c, const Model& model, Memory& memory, Host& host) {
+  command_motors<T>(c, model, memory, host);
+}
+
 /// The input of step_in_air, which subtracts the wind itself.
 template <class Held, class T, int N, class Wind, class Kept>
 PROPWASH_FN decltype(auto) in_still_air(const MulticopterInput<T, N, Wind, Kept>& input) {
@@ -404,7 +412,11 @@ PROPWASH_FN void tick(const Method& method, const Constants& c,
   using Held = typename Host::Held;
   constexpr bool everything = Host::work == TickWork::everything;
   const auto& on = host.switches();
-  if constexpr (everything) detail::command_motors<T>(c, model, memory, host);
+  if constexpr (everything && Host::is_compact) {
+    detail::command_motors_apart<T>(c, model, memory, host);
+  } else if constexpr (everything) {
+    detail::command_motors<T>(c, model, memory, host);
+  }
   if constexpr (!std::is_same_v<Held, Zero3>) hold_wrench<T>(c, memory.input, host);
   Vec3<T> wind_W{};
   if constexpr (everything) {

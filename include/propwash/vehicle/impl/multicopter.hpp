@@ -203,6 +203,7 @@ template <int N, class T>
 template <class HeldWrench>
 struct Multicopter<N, T>::Host : TickHost<T, N> {
   using Held = HeldWrench;
+  static constexpr bool is_compact = true;
 
   Multicopter& m;
   const RateThrust<T>* rates;  ///< null: speeds
