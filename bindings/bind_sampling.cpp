@@ -3,6 +3,8 @@
 #include "biases.hpp"
 #include "modules.hpp"
 #include "propwash/model/sample_schedule.hpp"
+#include "propwash/vehicle/sensor_fields.hpp"
+#include "propwash/world/range_finder.hpp"
 #include "sensor_arrays.hpp"
 
 namespace propwash::bindings {
@@ -24,6 +26,31 @@ Rows<double> next_biases(const Rows<double>& bias, const std::vector<double>& de
   return result;
 }
 
+/// Values by name: numbers, or tuples.
+template <class Parameters>
+py::dict values_of(Parameters parameters) {
+  py::dict values;
+  for (const FieldView& field : fields(parameters)) {
+    if (field.shape.rank == 0) {
+      values[field.name.data()] = field[0];
+      continue;
+    }
+    Array array(std::vector<py::ssize_t>(field.shape.begin(), field.shape.end()));
+    field.get(array.mutable_data());
+    values[field.name.data()] = py::tuple(array.attr("tolist")());
+  }
+  return values;
+}
+
+/// The default parameters of a kind of sensor.
+py::dict sensor_defaults(const std::string& kind) {
+  if (kind == "gnss") return values_of(typical_gnss());
+  if (kind == "barometer") return values_of(ms5611_barometer());
+  if (kind == "magnetometer") return values_of(hmc5883l_magnetometer());
+  const RangeFinderParameters<double> finder;
+  return py::dict("max_range"_a = finder.max_range, "variance"_a = finder.variance);
+}
+
 }  // namespace
 
 void bind_sampling(py::module_& m) {
@@ -33,6 +60,7 @@ void bind_sampling(py::module_& m) {
           py::init([](std::uint64_t key, std::uint64_t sample, std::uint32_t first_id,
                       std::uint32_t stream) { return SampleNoise{key, sample, first_id, stream}; }),
           "key"_a, "sample"_a, "first_id"_a, "stream"_a);
+  m.def("sensor_defaults", &sensor_defaults, "kind"_a);
   m.def("sensor_key", &sensor_key, "seed"_a, "sensor_seed"_a);
   m.def(
       "sample_step",

@@ -7,8 +7,6 @@
 #include "propwash/model/gnss.hpp"
 #include "propwash/model/magnetometer.hpp"
 #include "propwash/random/sample_noise.hpp"
-#include "propwash/vehicle/sensor_fields.hpp"
-#include "propwash/world/range_finder.hpp"
 #include "sensor_arrays.hpp"
 
 namespace propwash::bindings {
@@ -66,31 +64,6 @@ py::array measure_magnetometer(const MagnetometerParameters<double>& magnetomete
   });
 }
 
-/// Values by name: numbers, or tuples.
-template <class Parameters>
-py::dict values_of(Parameters parameters) {
-  py::dict values;
-  for (const FieldView& field : fields(parameters)) {
-    if (field.shape.rank == 0) {
-      values[field.name.data()] = field[0];
-      continue;
-    }
-    Array array(std::vector<py::ssize_t>(field.shape.begin(), field.shape.end()));
-    field.get(array.mutable_data());
-    values[field.name.data()] = py::tuple(array.attr("tolist")());
-  }
-  return values;
-}
-
-/// The default parameters of a kind of sensor.
-py::dict sensor_defaults(const std::string& kind) {
-  if (kind == "gnss") return values_of(typical_gnss());
-  if (kind == "barometer") return values_of(ms5611_barometer());
-  if (kind == "magnetometer") return values_of(hmc5883l_magnetometer());
-  const RangeFinderParameters<double> finder;
-  return py::dict("max_range"_a = finder.max_range, "variance"_a = finder.variance);
-}
-
 EarthFrame earth_frame(const py::object& origin, double x_heading) {
   const auto at = vec3(origin, "origin", "rad, rad, m");
   return {{at.x, at.y, at.z}, x_heading};
@@ -140,7 +113,6 @@ void bind_sensor_models(py::module_& m) {
 }  // namespace
 
 void bind_sensors(py::module_& m) {
-  m.def("sensor_defaults", &sensor_defaults, "kind"_a);
   m.def(
       "isa_pressure",
       [](double altitude) { return isa_pressure_ratio(altitude) * StandardAtmosphere::pressure; },

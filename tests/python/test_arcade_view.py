@@ -181,7 +181,9 @@ def test_a_prepared_scene_is_drawn_without_further_work(monkeypatch: pytest.Monk
     renderer = ImageRenderer((64, 36))
     renderer.draw(1, FrameState(Lineup(game), game.snapshot))
     renderer.prepare(other.scene)
-    monkeypatch.setattr(_images, "View", lambda *arguments: pytest.fail("it makes another view"))
+    monkeypatch.setattr(
+        _images, "FlightView", lambda *arguments: pytest.fail("it makes another view")
+    )
     renderer.draw(2, FrameState(Lineup(game), game.snapshot))  # the flight before
     for frame in (3, 4):
         renderer.draw(frame, FrameState(Lineup(other), other.snapshot))

@@ -121,7 +121,7 @@ def test_killed_process_leaves_a_log(tmp_path: Path) -> None:
         "from propwash.autopilot import QUAD_X, RecordingPilot, Simulation\n"
         "simulation = Simulation('flightgoggles', QUAD_X['px4'])\n"
         "simulation.period = 0.004\n"
-        "recording = Recording(simulation, lambda s: True, pathlib.Path(sys.argv[1]))\n"
+        "recording = RecordingPilot(simulation, lambda s: True, pathlib.Path(sys.argv[1]))\n"
         "while simulation.sample.time < 2.0:\n"
         "    recording(simulation.step(numpy.full(4, 0.5)))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

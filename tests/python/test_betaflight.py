@@ -400,7 +400,7 @@ def test_invalid_options_leave_nothing_behind(
 
 def test_no_step_is_longer_than_a_millisecond() -> None:
     for rate in ("250", "333", "700", "1000"):
-        options = _autopilot_betaflight.Options(rate=int(rate))
+        options = _autopilot_betaflight.BetaflightOptions(rate=int(rate))
         simulation = _autopilot_betaflight._simulation(options)
         assert simulation.period == pytest.approx(1.0 / int(rate))
         assert simulation.dt <= 1e-3 + 1e-12
@@ -408,7 +408,7 @@ def test_no_step_is_longer_than_a_millisecond() -> None:
 
 def test_missing_answer_costs_one_period_of_the_wall_clock() -> None:
     """Betaflight's clock runs on while the simulated vehicle waits for a lost packet."""
-    options = _autopilot_betaflight.Options()
+    options = _autopilot_betaflight.BetaflightOptions()
     simulation, peer = _autopilot_betaflight._simulation(options), StrictBetaflight()
     wall = {
         "clock": lambda: peer.now,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import propwash as pw
 import pytest
@@ -18,7 +20,7 @@ def attitude(rng: np.random.Generator) -> tuple[float, ...]:
 
 def shapes(rng: np.random.Generator) -> list[Item]:
     """One of each shape, turned, about different places."""
-    pose = [
+    pose: list[dict[str, Any]] = [
         {"position": tuple(rng.uniform(-3, 3, 3).tolist()), "attitude": attitude(rng)}
         for _ in range(7)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -30,7 +31,7 @@ def test_a_policy_holds_and_moves_the_vehicle(
     from propwash.gym.export_c import export_c
 
     monkeypatch.syspath_prepend(str(EXAMPLE))
-    from px4_offboard import PolicyPilot, request
+    px4 = importlib.import_module("px4_offboard")
 
     class PolicyFlight(Flight):
         pilot: Any = None
@@ -50,9 +51,9 @@ def test_a_policy_holds_and_moves_the_vehicle(
         assert flight.arm()
         assert flight.take_off()
         flight.wait(5.0)
-        request(flight.link, flight.system, 96.0)
+        px4.request(flight.link, flight.system, 96.0)
         place = flight.samples[-1].position.copy()
-        flight.pilot, flight.target = PolicyPilot(library, flight.link), None
+        flight.pilot, flight.target = px4.PolicyPilot(library, flight.link), None
         flight.wait(3.0)
         north, west, up = flight.pilot.goal
         flight.pilot.goal = (north + step, west, up)

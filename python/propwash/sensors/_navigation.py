@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _world
+from propwash import _checks, _core, _world
 from propwash._checks import checked_parameters
 from propwash.sampling.sensor import ModelledSensor, Motion, Sampling
 
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
-_GNSS = _world.sensor_defaults("gnss")
-_BAROMETER = _world.sensor_defaults("barometer")
-_MAGNETOMETER = _world.sensor_defaults("magnetometer")
+_GNSS = _core.sensor_defaults("gnss")
+_BAROMETER = _core.sensor_defaults("barometer")
+_MAGNETOMETER = _core.sensor_defaults("magnetometer")
 
 
 @dataclass(frozen=True, eq=False)

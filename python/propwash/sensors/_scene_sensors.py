@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _world
+from propwash import _checks, _core, _world
 from propwash._checks import checked_parameters
 from propwash.sampling.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
@@ -20,7 +20,7 @@ Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
 
-_RANGE_FINDER = _world.sensor_defaults("range_finder")
+_RANGE_FINDER = _core.sensor_defaults("range_finder")
 
 
 @dataclass(frozen=True, eq=False)
