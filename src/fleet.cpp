@@ -1,4 +1,4 @@
-// Fleet instances of propwash::static and of the Python extension.
+// Fleet<float> of propwash::static and of the Python extension.
 #include "propwash/fleet/fleet.hpp"
 
 template struct propwash::detail::FleetPlan<float>;

@@ -43,7 +43,10 @@ class PolicyPilot:
     def answer(self, message: Any) -> None:
         """Sends the command for an ODOMETRY message in local north-east-down coordinates."""
         place = (message.x, -message.y, -message.z)
-        self.goal = self.goal or place
+        if self.goal is None and np.isfinite(place).all():
+            self.goal = place
+        if self.goal is None:
+            return
         w, x, y, z = message.q
         attitude = (w, x, -y, -z)
         velocity: Any = (message.vx, -message.vy, -message.vz)
@@ -52,7 +55,8 @@ class PolicyPilot:
         rates = (message.rollspeed, -message.pitchspeed, -message.yawspeed)
         state = (ctypes.c_float * 13)(*place, *velocity, *attitude, *rates)
         target = (ctypes.c_float * 3)(*self.goal)
-        self._code.policy_step(self._memory, state, target, self._command)
+        if self._code.policy_step(self._memory, state, target, self._command) != 0:
+            return  # the estimate is not finite; PX4's failsafe for lost setpoints follows
         roll, pitch, yaw, _, fraction, _ = self._command
         self._link.mav.set_attitude_target_send(
             0, message.get_srcSystem(), 1, _RATES_ONLY, [1, 0, 0, 0], roll, -pitch, -yaw, fraction

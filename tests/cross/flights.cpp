@@ -1,9 +1,10 @@
 /// @file
 /// Flights of fleets with all noise, each as a hash of the bits of its state: the same on every
-/// processor.
+/// processor with one C library.
 
+#include <cstdint>
 #include <cstdio>
-#include <string>
+#include <vector>
 
 #include "../cpp/fleet_engine.hpp"
 

@@ -20,7 +20,6 @@ pytest.importorskip("torch")
 import torch
 from propwash.cli.main import main
 from propwash.gym import policy, ppo, recurrent
-from propwash.gym._actions import make as make_actions
 from propwash.gym.export_c import ExportedPolicy, export_c
 from propwash.gym.policy import KINDS, Policy
 
@@ -125,7 +124,7 @@ def test_other_networks_and_actions_agree(
 
 def _compare_commands(code: Any, loaded: Policy, generator: np.random.Generator) -> None:
     envs = loaded.make_vec(1)
-    actions = make_actions(envs.fleet, envs._engine.settings)
+    actions = envs._engine.actions
     command = (ctypes.c_float * 32)()
     vehicle = envs.fleet.vehicle
     for _ in range(20):

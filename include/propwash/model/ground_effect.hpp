@@ -6,6 +6,7 @@
 /// Cheeseman and Bennett, "The effect of the ground on a helicopter rotor in forward flight",
 /// A.R.C. R. & M. 3021, 1955: T / T_inf = 1 / (1 - (R / 4z)^2) in hover.
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {

@@ -20,7 +20,8 @@ inline FieldView pair(double& horizontal, const double& vertical, const FieldSch
 
 }  // namespace detail::schema
 
-/// The parameters of a GNSS receiver. The bias has one time constant.
+/// The parameters of a GNSS receiver. `bias_time` is that of the horizontal bias; set
+/// `bias_vertical.time` to the same number.
 inline auto fields(GnssParameters<double>& gnss) {
   using namespace detail::schema;
   return std::array{

@@ -22,7 +22,7 @@ struct NearestItem {
   double distance = std::numeric_limits<double>::infinity();  ///< m, negative inside
   Vec3<double>
       normal_W{};        ///< unit, the derivative of the distance by the point; 0 if there is none
-  std::int32_t id = -1;  ///< of the item; -1: none within reach
+  std::int32_t id = -1;  ///< of the item; -1: none
 };
 
 namespace detail {
@@ -50,13 +50,11 @@ inline SignedDistance signed_distance_to_box(const Vec3<double>& point, const Ve
     off[i] = std::abs(point[i]) - half[i];
     if (off[i] > off[deepest]) deepest = i;
   }
-  Vec3<double> normal{};
-  if (!(off[deepest] > 0.0)) {
-    normal[deepest] = side(point[deepest]);
-    return {off[deepest], normal};
-  }
+  Vec3<double> face{}, normal{};
+  face[deepest] = side(point[deepest]);
+  if (!(off[deepest] > 0.0)) return {off[deepest], face};
   for (int i = 0; i < 3; ++i) normal[i] = std::max(off[i], 0.0) * side(point[i]);
-  return around(normal, 0.0, normal);
+  return around(normal, 0.0, face);
 }
 
 /// A capped cylinder about z.
@@ -127,6 +125,16 @@ inline SignedDistance signed_distance(const Solid<double>& solid, const Vec3<dou
       case SolidKind::gate:
         break;
     }
+    // inside: to the faces of the outer box, or to the opening
+    const auto outer = signed_distance_to_box(point_S, solid.half);
+    const auto opening = signed_distance_to_box(
+        {0.0, point_S.y, point_S.z},
+        {std::numeric_limits<double>::infinity(), solid.opening_y, solid.opening_z});
+    if (outer.distance <= 0.0 && opening.distance >= 0.0) {
+      return outer.distance > -opening.distance
+                 ? outer
+                 : SignedDistance{-opening.distance, -opening.normal};
+    }
     const GateBars bars(solid);
     SignedDistance found{std::numeric_limits<double>::infinity(), {}};
     for (std::size_t i = 0; i < 4; ++i) {
@@ -181,9 +189,10 @@ inline void nearest_of_part(const SceneView<double>& scene, std::int32_t ignored
 
 }  // namespace detail
 
-/// The nearest item within `reach` [m] of a point. A point that is not finite has none.
+/// The nearest item at less than `reach` [m] from a point. A point that is not finite has none.
 inline NearestItem nearest(const SceneView<double>& scene, const Vec3<double>& point_W,
                            double reach = std::numeric_limits<double>::infinity()) {
+  if (!is_finite(point_W)) return {};
   NearestItem found;
   found.distance = reach;
   for (const auto* part = &scene; part != nullptr; part = part->next) {

@@ -57,4 +57,10 @@ def _tested(name: str, folder: Path) -> str:
         )
         if built.returncode:
             return f"not run: {compiler} failed: {built.stderr.strip()[:200]}"
-        return subprocess.run([program], capture_output=True, text=True, check=False).stdout.strip()
+        tested = subprocess.run([program], capture_output=True, text=True, check=False)
+        if tested.returncode:
+            raise ValueError(
+                f"{folder}: expected the actions of the policy, the test of the C code ended with "
+                f"status {tested.returncode}: {tested.stdout.strip() or 'no output'}"
+            )
+        return tested.stdout.strip()

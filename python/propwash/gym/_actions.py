@@ -102,13 +102,14 @@ class RotorThrustActions:
         self._speed_max = np.array(vehicle.motor_values("speed_max"), dtype=np.float32)
         # thrust is proportional to the squared speed
         self._min, self._max = self._speed_min**2, self._speed_max**2
-        self._hover = fleet.rotor_speeds[0].astype(np.float32) ** 2
+        self.hover = fleet.rotor_speeds[0].astype(np.float32) ** 2
+        """(N,) rad^2/s^2, squared speeds of an action of 0."""
 
     def command(self, action: Numbers) -> RotorSpeeds:
         """Returns the command of actions (n, N) in [-1, 1]."""
-        up = np.maximum(action, np.float32(0.0)) * (self._max - self._hover)
-        down = np.minimum(action, np.float32(0.0)) * (self._hover - self._min)
-        squared = (up + down) + self._hover
+        up = np.maximum(action, np.float32(0.0)) * (self._max - self.hover)
+        down = np.minimum(action, np.float32(0.0)) * (self.hover - self._min)
+        squared = (up + down) + self.hover
         speeds = np.sqrt(np.maximum(squared, np.float32(0.0)))
         return RotorSpeeds(np.clip(speeds, self._speed_min, self._speed_max))
 

@@ -49,12 +49,13 @@ STATE = [
     Member("attitude", "[4]", "unit quaternion w, x, y, z from body to world frame"),
     Member("body_rates", "[3]", "rad/s, body frame"),
 ]
-_ROTATED = "  {0}(m, {1}, &seen[{2}]);\n"
 
 
 class Inputs(ABC):
     """What the C function receives."""
 
+    function: str
+    """C: the function to call in each step."""
     call: str
     """C: a step of the test with row k of the recorded inputs."""
 
@@ -72,6 +73,7 @@ class SensorInputs(Inputs):
 
     def __init__(self, name: str) -> None:
         self.call = f"    status = {name}_act(&policy, INPUT[k]);\n"
+        self.function = f"{name}_act"
 
     def read(self, envs: pg.FleetVectorEnv, observation: Any) -> Floats:
         """The observation."""
@@ -87,8 +89,9 @@ class SensorInputs(Inputs):
             "input_structs": "",
             "step_declaration": "",
             "step": "",
-            "example": f"{name}_act(&policy, observation);\n"
-            f"{name}_convert(policy.action, &command);\n",
+            "example": f"if ({name}_act(&policy, observation) == {name.upper()}_OK) {{\n"
+            f"  {name}_convert(policy.action, &command);\n}}\n",
+            "refusal": "The policy is unchanged, and there is no new command: do not convert the action",
         }
 
 
@@ -98,6 +101,7 @@ class StateInputs(Inputs):
     def __init__(self, name: str, goal: list[Member], in_body: bool) -> None:
         self.goal, self.in_body = goal, in_body
         self.rotate = "to_body" if in_body else "copy"
+        self.function = f"{name}_step"
         self.call = (
             f"    {name}_state state;\n    {name}_goal goal;\n    {name}_command command;\n"
             "    (void)memcpy(&state, &INPUT[k][0], sizeof state);\n"
@@ -140,7 +144,7 @@ class StateInputs(Inputs):
             f"    {name}_command *command);\n\n"
         )
         step = Template(
-            resources.files("propwash.gym.firmware").joinpath("state.c.template").read_text()
+            resources.files("propwash.gym.firmware").joinpath("state.c.template").read_text("utf-8")
         ).substitute(
             common,
             rotate=self.rotate,
@@ -165,6 +169,8 @@ class StateInputs(Inputs):
             "step_declaration": declaration,
             "step": step,
             "example": f"{name}_step(&policy, &state, &goal, &command);\n",
+            "refusal": "The policy is unchanged, and the command is that of an action of zeros "
+            f"({common['safe']})",
         }
 
 
@@ -415,7 +421,7 @@ def command_of(envs: pg.FleetVectorEnv) -> Command:
         meaning = f"m/s, world frame, each within ±{chosen.max_speed:g}"
         return Command(4, [Member("velocity", "[3]", meaning), yaw_rate], "a velocity of 0", code)
     n = len(vehicle.rotors)
-    hover = envs.fleet.rotor_speeds[0].astype(np.float32) ** 2
+    hover = envs._engine.actions.hover  # squared; the fleet has random speeds by now
     low, high = (
         np.array(vehicle.motor_values(f"speed_{end}"), np.float32) ** 2 for end in ("min", "max")
     )

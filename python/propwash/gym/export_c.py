@@ -43,6 +43,25 @@ _SAMPLES = 32
 _ROWS = 8
 """Outputs that the C function of a layer computes at a time."""
 _LAYERS = ["Gather", "Sub", "Mul", "Clip"]
+_C_HEADERS = (
+    "assert",
+    "ctype",
+    "errno",
+    "float",
+    "limits",
+    "locale",
+    "math",
+    "setjmp",
+    "signal",
+    "stdarg",
+    "stddef",
+    "stdint",
+    "stdio",
+    "stdlib",
+    "string",
+    "time",
+)
+"""Headers of the language that a file NAME.h would hide."""
 _GRU = ["Unsqueeze", "Unsqueeze", "GRU", "Squeeze", "Concat"]
 _FRAMES = ["Split", "Greater", "Tile", "Where", "Concat", "Split", "Max", "Concat"]
 
@@ -110,11 +129,13 @@ def export_c(
     loaded = Policy.load(policy)
     path = Path(policy)
     name = path.stem if name is None else name
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", str(name)) or name in _C_HEADERS:
         raise ValueError(
             f"name = {name!r:.100}: expected lower-case letters, digits and _, as a prefix of C "
-            "functions; choose one with name= (--name)"
+            "functions, and no name of a C header; choose one with name= (--name)"
         )
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise ValueError(f"{folder}: expected a folder, found a file")
     network = _network(loaded.model, path)
     envs = loaded.description.make_vec(1)
     try:
@@ -232,6 +253,8 @@ def _values(
         "source": path.name,
         "vehicle": policy.description.options.get("vehicle"),
         "period": literal(period),
+        "seconds": f"{period:.6g}",
+        "function": inputs.function,
         "rate": f"{1.0 / period:.6g}",
         "observations": policy.observation_size,
         "actions": command.actions,
@@ -290,7 +313,9 @@ def _remember(network: _Network) -> str:
 
 
 def _filled(template: str, values: dict[str, Any]) -> str:
-    text = resources.files("propwash.gym.firmware").joinpath(f"{template}.template").read_text()
+    text = (
+        resources.files("propwash.gym.firmware").joinpath(f"{template}.template").read_text("utf-8")
+    )
     return Template(text).substitute(values)
 
 

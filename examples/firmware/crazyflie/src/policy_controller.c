@@ -13,6 +13,7 @@
 static policy_policy memory;
 static policy_command command;
 static uint32_t steps_per_policy;
+static bool has_command; /* a command of the policy, of this flight */
 
 void appMain(void) {}
 
@@ -36,10 +37,11 @@ void controllerOutOfTree(control_t *control, const setpoint_t *setpoint, const s
   /* on the ground, or commanded by hand: the firmware's own controller */
   if (setpoint->mode.x != modeAbs || setpoint->mode.y != modeAbs || setpoint->mode.z != modeAbs) {
     policy_reset(&memory);
+    has_command = false;
     controllerPid(control, setpoint, sensors, state, step);
     return;
   }
-  if (step % steps_per_policy == 0U) {
+  if (!has_command || step % steps_per_policy == 0U) {
     const policy_state now = {
         .position = {state->position.x, state->position.y, state->position.z},
         .velocity = {state->velocity.x, state->velocity.y, state->velocity.z},
@@ -47,10 +49,11 @@ void controllerOutOfTree(control_t *control, const setpoint_t *setpoint, const s
             state->attitudeQuaternion.z},
         .body_rates = {sensors->gyro.x / DEGREES, sensors->gyro.y / DEGREES, sensors->gyro.z / DEGREES}};
     const policy_goal goal = {.target = {setpoint->position.x, setpoint->position.y, setpoint->position.z}};
-    if (policy_step(&memory, &now, &goal, &command) != POLICY_OK) {
-      controllerPid(control, setpoint, sensors, state, step);
-      return;
-    }
+    has_command = policy_step(&memory, &now, &goal, &command) == POLICY_OK;
+  }
+  if (!has_command) { /* the estimate is not finite */
+    controllerPid(control, setpoint, sensors, state, step);
+    return;
   }
   rates.mode.x = modeDisable;
   rates.mode.y = modeDisable;

@@ -80,7 +80,9 @@ class FleetStepper {
       if (reset_at[lane] != batch_.step) stepped_since.v[lane] = T(1);
     }
     const auto fresh = stepped_since < Real(T(0.5));
-    for (Real& z : draws.process.value) z = select(fresh, Real{}, z);
+    if (batch_.switches.process_noise) {
+      for (Real& z : draws.process.value) z = select(fresh, Real{}, z);
+    }
     Host host{{}, *this, draws};
     auto& input = vehicle_.input;
     hold_wrench<Real>(constants_, input, host);
