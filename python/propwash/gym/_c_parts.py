@@ -91,7 +91,8 @@ class SensorInputs(Inputs):
             "step": "",
             "example": f"if ({name}_act(&policy, observation) == {name.upper()}_OK) {{\n"
             f"  {name}_convert(policy.action, &command);\n}}\n",
-            "refusal": "The policy is unchanged, and there is no new command: do not convert the action",
+            "refusal": "The policy is unchanged, and there is no new command: do not convert the "
+            "action",
         }
 
 

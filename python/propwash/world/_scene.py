@@ -370,11 +370,11 @@ class Scene:
     ) -> NearestItems:
         """Returns the signed distances of points to their nearest items, and the derivatives.
 
-        points: (…, 3) m, world frame. reach: m; items at this distance or farther are not
-        found. threads: as for a Fleet. Items are solid, planes below; meshes are surfaces, at distances >= 0. Inside several
-        bodies the deepest counts. At equal distances, in the middle of a body or on a surface, the
-        normal is that of one side. A point that is not finite has no nearest item. Raises
-        ValueError or TypeError for invalid arguments.
+        points: (…, 3) m, world frame. reach: m; items at this distance or farther are not found.
+        threads: as for a Fleet. Items are solid, planes below; meshes are surfaces, at distances
+        >= 0. Inside several bodies the deepest counts. At equal distances, in the middle of a body
+        or on a surface, the normal is that of one side. A point that is not finite has no nearest
+        item. Raises ValueError or TypeError for invalid arguments.
         """
         shape, rows = _checks.flattened("points", points, 3)
         places = np.ascontiguousarray(rows, dtype=np.float64)
