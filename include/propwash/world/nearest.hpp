@@ -12,6 +12,7 @@
 #include <limits>
 #include <utility>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/world/collide.hpp"
 #include "propwash/world/scene_view.hpp"
 
