@@ -75,8 +75,10 @@ class PyMulticopter {
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), vehicle_);
   }
+  /// For changes, which are refused while sensors sample.
   template <class F>
   decltype(auto) visit(F&& f) {
+    samplers_.require_idle();
     return std::visit(std::forward<F>(f), vehicle_);
   }
 

@@ -35,6 +35,13 @@ def vehicle_of(seed: int = 5) -> pw.Multicopter:
     return pw.Multicopter("flightgoggles", seed=seed)
 
 
+def through_a_snapshot(uav: pw.Multicopter) -> pw.Multicopter:
+    other = vehicle_of()
+    equip(other)
+    other.restore(uav.snapshot())
+    return other
+
+
 def contents(sensor: Any) -> list[bytes]:
     return [np.asarray(array).tobytes() for array in (sensor.time, *vars(sensor.reading).values())]
 
@@ -106,13 +113,6 @@ def test_a_reset_with_a_seed_restarts_the_sensors(seed: int | None) -> None:
     assert all(same) == (seed is not None)
 
 
-def through_a_snapshot(uav: pw.Multicopter) -> pw.Multicopter:
-    other = vehicle_of()
-    equip(other)
-    other.restore(uav.snapshot())
-    return other
-
-
 @pytest.mark.parametrize(
     "copied",
     [through_a_snapshot, copy.deepcopy, lambda uav: pickle.loads(pickle.dumps(uav))],
@@ -130,6 +130,49 @@ def test_a_copy_continues_with_the_same_readings(
         each.step(command(1), substeps=250)
     for name, sensor in uav.sensors.items():
         assert contents(sensor) == contents(other.sensors[name])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda uav: uav.step(command(0)),
+        lambda uav: uav.rollout(command(0), steps=2),
+        lambda uav: uav.set_state(position=[0.0, 0.0, 1.0]),
+        lambda uav: uav.reset(),
+        lambda uav: uav.restore(uav.snapshot()),
+        lambda uav: setattr(uav, "wind", [1.0, 0.0, 0.0]),
+        lambda uav: setattr(uav, "rotor_effectiveness", [0.0] * 4),
+        lambda uav: setattr(uav, "outer_loops", uav.outer_loops),
+        lambda uav: setattr(uav, "battery_voltage", 12.0),
+        lambda uav: setattr(uav, "state_of_charge", 0.5),
+        lambda uav: uav.set_external_wrench([1.0, 0.0, 0.0]),
+        lambda uav: uav.attach(pw.Barometer(), 50.0),
+        lambda uav: uav.detach("barometer"),
+    ],
+)
+def test_a_sensor_must_not_change_its_vehicle(change: Callable[[pw.Multicopter], Any]) -> None:
+    class Changing(pw.Barometer):
+        refused = 0
+        is_active = False
+
+        def _read(self, *arguments: Any) -> Any:
+            if self.is_active:
+                with pytest.raises(RuntimeError, match=r"^expected no change while sensors sample"):
+                    change(uav)
+                self.refused += 1
+            return super()._read(*arguments)
+
+    uav, plain = vehicle_of(), vehicle_of()
+    sensor = Changing()
+    uav.attach(sensor, 96.0)
+    sensor.is_active = True
+    uav.step(command(0), substeps=50)
+    uav.rollout(command(0), steps=50)
+    plain.step(command(0), substeps=100)
+    assert sensor.refused == 10
+    assert list(uav.sensors) == ["barometer"]
+    uav.detach("barometer")
+    assert uav.snapshot() == plain.snapshot()
 
 
 def test_a_sensor_is_detached() -> None:
