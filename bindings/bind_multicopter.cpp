@@ -149,6 +149,10 @@ class PyMulticopter {
     return result;
   }
 
+  void check_time_step(const py::object& dt) {
+    visit([&](const auto& vehicle) { checked_time_step(vehicle, dt); });
+  }
+
   /// The caller keeps the sampler, a FleetSampler, alive until detach(). Steps must then be of
   /// `dt`.
   void attach(const py::object& sampler, double dt) {
@@ -323,6 +327,7 @@ void bind_multicopter(py::module_& m) {
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged. "
            "Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.")
       .def("_rollout", &Self::rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)
+      .def("_check_time_step", &Self::check_time_step, "dt"_a)
       .def("_attach_sampler", &Self::attach, "sampler"_a, "dt"_a)
       .def("_detach_sampler", &Self::detach, "sampler"_a)
       .def("_outer_loops", getter([](auto& v) { return to_dict(v.outer_loops()); }))

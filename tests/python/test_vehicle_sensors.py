@@ -189,6 +189,13 @@ def test_a_sensor_is_detached() -> None:
     uav.step(command(0), dt=0.002)  # free again
 
 
+def test_a_rejected_sensor_leaves_the_step_of_the_sensors() -> None:
+    uav = vehicle_of()
+    with pytest.raises(TypeError, match="sensor: expected a sensor"):
+        uav.attach(None, 20.0, dt=1 / 480)  # type: ignore[arg-type]
+    assert pickle.dumps(uav) == pickle.dumps(vehicle_of())
+
+
 def test_invalid_arguments_change_nothing() -> None:
     uav = vehicle_of()
     sensor = pw.RangeFinder(GROUND)
@@ -196,6 +203,8 @@ def test_invalid_arguments_change_nothing() -> None:
         uav.attach(sensor, 501.0, dt=0.002)
     with pytest.raises(TypeError, match="sensor: expected a sensor"):
         uav.attach(3, 50.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dt = 1e-300: expected a finite value >= 1e-09 s"):
+        uav.attach(sensor, 50.0, dt=1e-300)
     plain = uav.snapshot()
     uav.attach(sensor, 50.0)
     with pytest.raises(ValueError, match=r"dt: expected 0.00104167 s.*detach them first"):

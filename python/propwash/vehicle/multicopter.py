@@ -229,8 +229,13 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
                 f"dt: expected {self._sensor_dt:g} s, as of the sensors that are attached, got "
                 f"{dt:g}; detach them first"
             )
-        self._sensor_dt = dt
-        return self._attach_new(sensor, rate, latency, name)
+        self._check_time_step(dt)
+        previous, self._sensor_dt = self._sensor_dt, dt
+        try:
+            return self._attach_new(sensor, rate, latency, name)
+        except Exception:  # not for an interrupt, after which it may be attached
+            self._sensor_dt = previous
+            raise
 
     @property
     def _sampled(self) -> SampledVehicle:
