@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from propwash.world import Plane, Scene
+from propwash.world import Box, Plane, Scene
 
 DT = 1 / 960
 GROUND = Scene([Plane(name="ground", position=(0.0, 0.0, -2.0))])
@@ -130,6 +130,23 @@ def test_a_copy_continues_with_the_same_readings(
         each.step(command(1), substeps=250)
     for name, sensor in uav.sensors.items():
         assert contents(sensor) == contents(other.sensors[name])
+
+
+def test_moving_items_are_seen_at_the_time_of_the_vehicle() -> None:
+    def sinking(time: float) -> Any:
+        return (0.0, 0.0, -2.0 - time), (1.0, 0.0, 0.0, 0.0)
+
+    sensor = pw.RangeFinder(
+        Scene([Box(name="lift", size=(50.0, 50.0, 1.0), motion=sinking)]), variance=0.0
+    )
+    uav = vehicle_of()
+    uav.step(command(0), dt=1 / 480, substeps=240)
+    ground = uav.attach(sensor, 96.0)
+    for _ in range(3):
+        seen = sensor.measure(uav.position, uav.attitude, time=uav.time)
+        assert ground.time == uav.time
+        assert ground.reading.range == pytest.approx(seen.range, rel=1e-12)
+        uav.step(command(0), substeps=10)
 
 
 @pytest.mark.parametrize(

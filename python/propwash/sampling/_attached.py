@@ -120,6 +120,11 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
             f"{self._sample} samples"
         )
 
+    @property
+    def _now(self) -> float:
+        """s, of moving items: the clock of the steps, which a reset with a seed sets to zero."""
+        return float(self._core.steps * self._core.dt)
+
     def _deliver(self) -> None:
         now = self._core.steps
         while self._pending and self._pending[0].due <= now:
@@ -159,7 +164,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
     def _take(self, step: int) -> SensorSample[Reading]:
         core = self._core
         reading, self._bias = self._sensor.sampled(
-            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, _now(core)
+            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, self._now
         )
         for array in arrays_of(reading).values():
             array.flags.writeable = False
@@ -207,7 +212,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """Readings of some vehicles; measures only these if they are few, to save time."""
         sensor, rate, step = self._sensor, self.rate, self._core.steps
         key, pool = self._key(), self._pool
-        now = _now(self._core)
+        now = self._now
         if len(chosen) * _FEW > len(motion) or sensor.is_joint or not sensor.is_for(1):
             everyone = sensor.read(motion, Sampling(self._bias, rate, key.first(step), pool, now))
             return _mapped(lambda array: array[chosen], everyone)
@@ -272,11 +277,6 @@ class SensorPlan:
 def _motion(core: Sampled) -> Motion:
     """The motion of the vehicles that sensors measure."""
     return Motion(*map(core.read, ("position", "attitude", "velocity", "body_rates")))
-
-
-def _now(core: Sampled) -> float:
-    """s, on the clock of the steps, which a reset with a seed sets to zero."""
-    return float(core.steps * core.dt)
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:

@@ -28,6 +28,11 @@ class VehicleSensor(AttachedSensor[Reading]):
     @property
     def time(self) -> float:
         """s, since the reset, time of the reading; NaN: none yet."""
+    @property
+    def _now(self) -> float:
+        """s, of moving items: the vehicle's time, as earlier steps may have had another dt."""
+        return float(self._core.time[0])
+
         return float(self.arrived().time[0])
 
     def take(self) -> Reading | None:

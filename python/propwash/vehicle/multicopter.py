@@ -215,6 +215,7 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
         The sensor is sampled as by Fleet.attach, with the readings of a fleet of one with the same
         seed and dt. rate: Hz, at most that of the steps. latency: s, rounded up to whole steps.
         dt: s, of all steps while a sensor is attached; step() raises ValueError for another one.
+        Moving items are where they are at the vehicle's time, which reset() sets to zero.
         name: key in `sensors`; by default the kind of the sensor.
 
         Raises ValueError or TypeError for invalid arguments; the vehicle is then unchanged.
