@@ -149,6 +149,16 @@ def test_moving_items_are_seen_at_the_time_of_the_vehicle() -> None:
         uav.step(command(0), substeps=10)
 
 
+def test_a_snapshot_of_another_dt_is_refused() -> None:
+    uav, other = vehicle_of(), vehicle_of()
+    uav.attach(pw.Barometer(), 50.0)
+    other.attach(pw.Barometer(), 50.0, dt=1 / 480)
+    before = uav.snapshot()
+    with pytest.raises(ValueError, match=r"latency, dt, seed and the shapes .* must agree"):
+        uav.restore(other.snapshot())
+    assert uav.snapshot() == before
+
+
 @pytest.mark.parametrize(
     "change",
     [

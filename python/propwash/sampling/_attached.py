@@ -245,7 +245,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         arrays = arrays_of(self._current.reading)
         p = self._plan
         layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
-        device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self.slot]
+        device = [self._sensor.kind, p.name, p.rate, p.latency, self._core.dt, p.seed, self.slot]
         return [*device, self._bias.shape[1], layout]
 
     def snapshot(self) -> list[Any]:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from propwash.sampling._attached import AttachedSensor
 
-MAGIC = b"pwsense2"
+MAGIC = b"pwsense3"
 
 _Step = Annotated[int, Meta(ge=0, lt=2**62)]
 _Count = Annotated[int, Meta(ge=0, lt=2**40)]
@@ -53,8 +53,8 @@ def unpacked(
         content = msgspec.msgpack.decode(snapshot[len(MAGIC) :], type=_Content)
         if content.sensors != signatures:
             raise _OtherSensors(
-                f"{expected} one with {_listed(content.sensors)}; name, kind, rate, latency, seed "
-                "and the shapes of the readings must agree"
+                f"{expected} one with {_listed(content.sensors)}; name, kind, rate, latency, dt, "
+                "seed and the shapes of the readings must agree"
             )
         for state, signature in zip(content.states, signatures, strict=True):
             _check(state, signature, size)
