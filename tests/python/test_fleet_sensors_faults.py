@@ -89,6 +89,8 @@ CORRUPT: list[tuple[tuple[Any, ...], Any]] = [
     (("states", 0, 3, 0, 1), "a" * 32),
     (("states", 0, 3, 0, 2, 0), "a" * 48),
     (("states", 0, 3, 0, 2), []),
+    (("states", 0, 4), -2),
+    (("states", 0, 4), "a"),
 ]
 
 

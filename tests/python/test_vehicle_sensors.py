@@ -100,6 +100,36 @@ def test_a_reading_is_taken_once() -> None:
     assert arrivals == [2, 12, 22]
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [through_a_snapshot, copy.deepcopy, lambda uav: uav.restore(uav.snapshot()) or uav],
+    ids=["snapshot", "deepcopy", "restored"],
+)
+def test_a_copy_does_not_repeat_a_reading_that_was_taken(
+    copied: Callable[[pw.Multicopter], pw.Multicopter],
+) -> None:
+    uav = vehicle_of()
+    equip(uav)
+    uav.step(command(0), substeps=100)
+    before = uav.snapshot()
+    assert uav.sensors["air"].take() is not None
+    other = copied(uav)
+    assert other.sensors["air"].take() is None
+    assert other.sensors["range_finder"].take() is not None
+    other.step(command(0), substeps=10)
+    assert other.sensors["air"].take() is not None
+    other.restore(before)
+    assert other.sensors["air"].take() is not None  # it was not yet taken then
+
+
+def test_a_reset_with_a_seed_lets_readings_of_the_same_step_be_taken() -> None:
+    uav = vehicle_of()
+    air = uav.attach(pw.Barometer(), 96.0)
+    for _ in range(2):
+        assert air.take() is not None
+        uav.reset(seed=3)
+
+
 @pytest.mark.parametrize("seed", [None, 9])
 def test_a_reset_with_a_seed_restarts_the_sensors(seed: int | None) -> None:
     uav, fresh = vehicle_of(), vehicle_of(9)

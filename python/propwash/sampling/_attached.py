@@ -148,6 +148,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
     def _restart(self, step: int) -> None:
         """Restarts as newly attached: takes sample 0 now."""
         self._start, self._sample = step, 0
+        self._taken = -1  # `due` of the reading that was taken last
         self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
         self._pending: deque[SensorSample[Reading]] = deque()
         first = self._take(step)
@@ -252,11 +253,12 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """The complete state as plain data."""
         self._deliver()
         samples = [self._current, *self._pending]
-        return [self._start, self._sample, self._bias.tobytes(), [_packed(s) for s in samples]]
+        packed = [_packed(sample) for sample in samples]
+        return [self._start, self._sample, self._bias.tobytes(), packed, self._taken]
 
     def restore(self, state: list[Any]) -> None:
         """Restores the result of snapshot()."""
-        self._start, self._sample, bias, samples = state
+        self._start, self._sample, bias, samples, self._taken = state
         self._bias = np.frombuffer(bias).reshape(self._bias.shape).copy()
         found = [_unpacked(sample, self._current) for sample in samples]
         self._current, self._pending = found[0], deque(found[1:])
