@@ -75,8 +75,10 @@ class PyMulticopter {
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), vehicle_);
   }
+  /// For changes, which are refused while sensors sample.
   template <class F>
   decltype(auto) visit(F&& f) {
+    samplers_.require_idle();
     return std::visit(std::forward<F>(f), vehicle_);
   }
 
@@ -145,6 +147,10 @@ class PyMulticopter {
       });
     });
     return result;
+  }
+
+  void check_time_step(const py::object& dt) {
+    visit([&](const auto& vehicle) { checked_time_step(vehicle, dt); });
   }
 
   /// The caller keeps the sampler, a FleetSampler, alive until detach(). Steps must then be of
@@ -321,6 +327,7 @@ void bind_multicopter(py::module_& m) {
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged. "
            "Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.")
       .def("_rollout", &Self::rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)
+      .def("_check_time_step", &Self::check_time_step, "dt"_a)
       .def("_attach_sampler", &Self::attach, "sampler"_a, "dt"_a)
       .def("_detach_sampler", &Self::detach, "sampler"_a)
       .def("_outer_loops", getter([](auto& v) { return to_dict(v.outer_loops()); }))

@@ -89,6 +89,8 @@ CORRUPT: list[tuple[tuple[Any, ...], Any]] = [
     (("states", 0, 3, 0, 1), "a" * 32),
     (("states", 0, 3, 0, 2, 0), "a" * 48),
     (("states", 0, 3, 0, 2), []),
+    (("states", 0, 4), -2),
+    (("states", 0, 4), "a"),
 ]
 
 
@@ -155,7 +157,7 @@ def test_a_sensor_must_not_change_its_fleet(change: Any) -> None:
 
         def _read(self, *arguments: Any) -> Any:
             if self.is_active:
-                with pytest.raises(RuntimeError, match="expected no change while"):
+                with pytest.raises(RuntimeError, match=r"^expected no change while sensors sample"):
                     change(fleet)
                 self.refused += 1
             return super()._read(*arguments)

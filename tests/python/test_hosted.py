@@ -89,6 +89,26 @@ def test_a_command_that_the_vehicle_does_not_accept_changes_nothing() -> None:
     assert (host.vehicle.snapshot(), host.steps) == (before, 0)
 
 
+@pytest.mark.parametrize("dt", [0.0, -DT, float("nan"), float("inf")])
+def test_the_step_is_positive(dt: float) -> None:
+    uav = pw.Multicopter("flightgoggles", seed=1)
+    before = uav.snapshot()
+    with pytest.raises(ValueError, match=r"dt: expected a finite number > 0 \[s\]"):
+        HostedVehicle(uav, START, dt)
+    assert uav.snapshot() == before
+
+
+@pytest.mark.parametrize("count", [-3, 1.5, True])
+@pytest.mark.parametrize("armed", [False, True])
+def test_the_number_of_steps_is_a_whole_number(count: Any, armed: bool) -> None:
+    host = hosted(arms_itself=armed)
+    host.command = HOVER
+    host.step(0)
+    with pytest.raises(ValueError, match="count: expected a whole number from 0"):
+        host.step(count)
+    assert (host.steps, host.vehicle.time) == (0, 0.0)
+
+
 def test_a_car_is_hosted_too() -> None:
     car = HostedVehicle(pw.Car(seed=1), {"x": 1.0, "y": 2.0}, DT, arms_itself=True)
     car.step()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from propwash.world import Plane, Scene
+from propwash.world import Box, Plane, Scene
 
 DT = 1 / 960
 GROUND = Scene([Plane(name="ground", position=(0.0, 0.0, -2.0))])
@@ -33,6 +33,13 @@ def equip(vehicle: Any) -> list[Any]:
 
 def vehicle_of(seed: int = 5) -> pw.Multicopter:
     return pw.Multicopter("flightgoggles", seed=seed)
+
+
+def through_a_snapshot(uav: pw.Multicopter) -> pw.Multicopter:
+    other = vehicle_of()
+    equip(other)
+    other.restore(uav.snapshot())
+    return other
 
 
 def contents(sensor: Any) -> list[bytes]:
@@ -93,6 +100,36 @@ def test_a_reading_is_taken_once() -> None:
     assert arrivals == [2, 12, 22]
 
 
+@pytest.mark.parametrize(
+    "copied",
+    [through_a_snapshot, copy.deepcopy, lambda uav: uav.restore(uav.snapshot()) or uav],
+    ids=["snapshot", "deepcopy", "restored"],
+)
+def test_a_copy_does_not_repeat_a_reading_that_was_taken(
+    copied: Callable[[pw.Multicopter], pw.Multicopter],
+) -> None:
+    uav = vehicle_of()
+    equip(uav)
+    uav.step(command(0), substeps=100)
+    before = uav.snapshot()
+    assert uav.sensors["air"].take() is not None
+    other = copied(uav)
+    assert other.sensors["air"].take() is None
+    assert other.sensors["range_finder"].take() is not None
+    other.step(command(0), substeps=10)
+    assert other.sensors["air"].take() is not None
+    other.restore(before)
+    assert other.sensors["air"].take() is not None  # it was not yet taken then
+
+
+def test_a_reset_with_a_seed_lets_readings_of_the_same_step_be_taken() -> None:
+    uav = vehicle_of()
+    air = uav.attach(pw.Barometer(), 96.0)
+    for _ in range(2):
+        assert air.take() is not None
+        uav.reset(seed=3)
+
+
 @pytest.mark.parametrize("seed", [None, 9])
 def test_a_reset_with_a_seed_restarts_the_sensors(seed: int | None) -> None:
     uav, fresh = vehicle_of(), vehicle_of(9)
@@ -104,13 +141,6 @@ def test_a_reset_with_a_seed_restarts_the_sensors(seed: int | None) -> None:
         each.step(command(0), substeps=300)
     same = [contents(a) == contents(b) for a, b in zip(sensors, expected, strict=True)]
     assert all(same) == (seed is not None)
-
-
-def through_a_snapshot(uav: pw.Multicopter) -> pw.Multicopter:
-    other = vehicle_of()
-    equip(other)
-    other.restore(uav.snapshot())
-    return other
 
 
 @pytest.mark.parametrize(
@@ -132,6 +162,76 @@ def test_a_copy_continues_with_the_same_readings(
         assert contents(sensor) == contents(other.sensors[name])
 
 
+def test_moving_items_are_seen_at_the_time_of_the_vehicle() -> None:
+    def sinking(time: float) -> Any:
+        return (0.0, 0.0, -2.0 - time), (1.0, 0.0, 0.0, 0.0)
+
+    sensor = pw.RangeFinder(
+        Scene([Box(name="lift", size=(50.0, 50.0, 1.0), motion=sinking)]), variance=0.0
+    )
+    uav = vehicle_of()
+    uav.step(command(0), dt=1 / 480, substeps=240)
+    ground = uav.attach(sensor, 96.0)
+    for _ in range(3):
+        seen = sensor.measure(uav.position, uav.attitude, time=uav.time)
+        assert ground.time == uav.time
+        assert ground.reading.range == pytest.approx(seen.range, rel=1e-12)
+        uav.step(command(0), substeps=10)
+
+
+def test_a_snapshot_of_another_dt_is_refused() -> None:
+    uav, other = vehicle_of(), vehicle_of()
+    uav.attach(pw.Barometer(), 50.0)
+    other.attach(pw.Barometer(), 50.0, dt=1 / 480)
+    before = uav.snapshot()
+    with pytest.raises(ValueError, match=r"latency, dt, seed and the shapes .* must agree"):
+        uav.restore(other.snapshot())
+    assert uav.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda uav: uav.step(command(0)),
+        lambda uav: uav.rollout(command(0), steps=2),
+        lambda uav: uav.set_state(position=[0.0, 0.0, 1.0]),
+        lambda uav: uav.reset(),
+        lambda uav: uav.restore(uav.snapshot()),
+        lambda uav: setattr(uav, "wind", [1.0, 0.0, 0.0]),
+        lambda uav: setattr(uav, "rotor_effectiveness", [0.0] * 4),
+        lambda uav: setattr(uav, "outer_loops", uav.outer_loops),
+        lambda uav: setattr(uav, "battery_voltage", 12.0),
+        lambda uav: setattr(uav, "state_of_charge", 0.5),
+        lambda uav: uav.set_external_wrench([1.0, 0.0, 0.0]),
+        lambda uav: uav.attach(pw.Barometer(), 50.0),
+        lambda uav: uav.detach("barometer"),
+    ],
+)
+def test_a_sensor_must_not_change_its_vehicle(change: Callable[[pw.Multicopter], Any]) -> None:
+    class Changing(pw.Barometer):
+        refused = 0
+        is_active = False
+
+        def _read(self, *arguments: Any) -> Any:
+            if self.is_active:
+                with pytest.raises(RuntimeError, match=r"^expected no change while sensors sample"):
+                    change(uav)
+                self.refused += 1
+            return super()._read(*arguments)
+
+    uav, plain = vehicle_of(), vehicle_of()
+    sensor = Changing()
+    uav.attach(sensor, 96.0)
+    sensor.is_active = True
+    uav.step(command(0), substeps=50)
+    uav.rollout(command(0), steps=50)
+    plain.step(command(0), substeps=100)
+    assert sensor.refused == 10
+    assert list(uav.sensors) == ["barometer"]
+    uav.detach("barometer")
+    assert uav.snapshot() == plain.snapshot()
+
+
 def test_a_sensor_is_detached() -> None:
     uav = vehicle_of()
     ground, *_ = equip(uav)
@@ -146,6 +246,13 @@ def test_a_sensor_is_detached() -> None:
     uav.step(command(0), dt=0.002)  # free again
 
 
+def test_a_rejected_sensor_leaves_the_step_of_the_sensors() -> None:
+    uav = vehicle_of()
+    with pytest.raises(TypeError, match="sensor: expected a sensor"):
+        uav.attach(None, 20.0, dt=1 / 480)  # type: ignore[arg-type]
+    assert pickle.dumps(uav) == pickle.dumps(vehicle_of())
+
+
 def test_invalid_arguments_change_nothing() -> None:
     uav = vehicle_of()
     sensor = pw.RangeFinder(GROUND)
@@ -153,6 +260,8 @@ def test_invalid_arguments_change_nothing() -> None:
         uav.attach(sensor, 501.0, dt=0.002)
     with pytest.raises(TypeError, match="sensor: expected a sensor"):
         uav.attach(3, 50.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dt = 1e-300: expected a finite value >= 1e-09 s"):
+        uav.attach(sensor, 50.0, dt=1e-300)
     plain = uav.snapshot()
     uav.attach(sensor, 50.0)
     with pytest.raises(ValueError, match=r"dt: expected 0.00104167 s.*detach them first"):

@@ -120,6 +120,11 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
             f"{self._sample} samples"
         )
 
+    @property
+    def _now(self) -> float:
+        """s, of moving items: the clock of the steps, which a reset with a seed sets to zero."""
+        return float(self._core.steps * self._core.dt)
+
     def _deliver(self) -> None:
         now = self._core.steps
         while self._pending and self._pending[0].due <= now:
@@ -143,6 +148,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
     def _restart(self, step: int) -> None:
         """Restarts as newly attached: takes sample 0 now."""
         self._start, self._sample = step, 0
+        self._taken = -1  # `due` of the reading that was taken last
         self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
         self._pending: deque[SensorSample[Reading]] = deque()
         first = self._take(step)
@@ -159,7 +165,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
     def _take(self, step: int) -> SensorSample[Reading]:
         core = self._core
         reading, self._bias = self._sensor.sampled(
-            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, _now(core)
+            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool, self._now
         )
         for array in arrays_of(reading).values():
             array.flags.writeable = False
@@ -207,7 +213,7 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         """Readings of some vehicles; measures only these if they are few, to save time."""
         sensor, rate, step = self._sensor, self.rate, self._core.steps
         key, pool = self._key(), self._pool
-        now = _now(self._core)
+        now = self._now
         if len(chosen) * _FEW > len(motion) or sensor.is_joint or not sensor.is_for(1):
             everyone = sensor.read(motion, Sampling(self._bias, rate, key.first(step), pool, now))
             return _mapped(lambda array: array[chosen], everyone)
@@ -240,18 +246,19 @@ class AttachedSensor(_core.FleetSampler, Generic[Reading]):
         arrays = arrays_of(self._current.reading)
         p = self._plan
         layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
-        device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self.slot]
+        device = [self._sensor.kind, p.name, p.rate, p.latency, self._core.dt, p.seed, self.slot]
         return [*device, self._bias.shape[1], layout]
 
     def snapshot(self) -> list[Any]:
         """The complete state as plain data."""
         self._deliver()
         samples = [self._current, *self._pending]
-        return [self._start, self._sample, self._bias.tobytes(), [_packed(s) for s in samples]]
+        packed = [_packed(sample) for sample in samples]
+        return [self._start, self._sample, self._bias.tobytes(), packed, self._taken]
 
     def restore(self, state: list[Any]) -> None:
         """Restores the result of snapshot()."""
-        self._start, self._sample, bias, samples = state
+        self._start, self._sample, bias, samples, self._taken = state
         self._bias = np.frombuffer(bias).reshape(self._bias.shape).copy()
         found = [_unpacked(sample, self._current) for sample in samples]
         self._current, self._pending = found[0], deque(found[1:])
@@ -272,11 +279,6 @@ class SensorPlan:
 def _motion(core: Sampled) -> Motion:
     """The motion of the vehicles that sensors measure."""
     return Motion(*map(core.read, ("position", "attitude", "velocity", "body_rates")))
-
-
-def _now(core: Sampled) -> float:
-    """s, on the clock of the steps, which a reset with a seed sets to zero."""
-    return float(core.steps * core.dt)
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:

@@ -11,18 +11,19 @@ from msgspec import Meta
 
 from propwash.sampling._attached import AttachedSensor
 
-MAGIC = b"pwsense2"
+MAGIC = b"pwsense3"
 
 _Step = Annotated[int, Meta(ge=0, lt=2**62)]
 _Count = Annotated[int, Meta(ge=0, lt=2**40)]
 _Due = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Taken = Annotated[int, Meta(ge=-1, le=2**63 - 1)]
 
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True):
     core: bytes
     sensors: list[list[Any]]
     """The signatures of the sensors, which identify the states."""
-    states: list[tuple[_Step, _Count, bytes, list[tuple[_Due, bytes, list[bytes]]]]]
+    states: list[tuple[_Step, _Count, bytes, list[tuple[_Due, bytes, list[bytes]]], _Taken]]
 
 
 class _OtherSensors(Exception):
@@ -53,8 +54,8 @@ def unpacked(
         content = msgspec.msgpack.decode(snapshot[len(MAGIC) :], type=_Content)
         if content.sensors != signatures:
             raise _OtherSensors(
-                f"{expected} one with {_listed(content.sensors)}; name, kind, rate, latency, seed "
-                "and the shapes of the readings must agree"
+                f"{expected} one with {_listed(content.sensors)}; name, kind, rate, latency, dt, "
+                "seed and the shapes of the readings must agree"
             )
         for state, signature in zip(content.states, signatures, strict=True):
             _check(state, signature, size)
@@ -69,9 +70,9 @@ def _listed(signatures: Sequence[list[Any]]) -> str:
     return ", ".join(f"{name} ({kind} at {rate:g} Hz)" for kind, name, rate, *_ in signatures)
 
 
-def _check(state: tuple[int, int, bytes, list[Any]], signature: list[Any], size: int) -> None:
+def _check(state: tuple[int, int, bytes, list[Any], int], signature: list[Any], size: int) -> None:
     """Raises ValueError if the bytes do not match the arrays or biases are not finite."""
-    _, _, bias, samples = state
+    _, _, bias, samples, _ = state
     *_, biases, layout = signature
     sizes = [int(np.prod(shape)) * np.dtype(kind).itemsize for _, kind, shape in layout]
     expected = [8 * size * biases, *[8 * size, *sizes] * max(1, len(samples))]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
-from propwash.sampling import AttachedSensor, SensorSample
+from propwash.sampling import AttachedSensor
 from propwash.sampling.sensor import with_axes
 
 Reading = TypeVar("Reading")
@@ -17,8 +17,6 @@ Reading = TypeVar("Reading")
 
 class VehicleSensor(AttachedSensor[Reading]):
     """A sensor that is attached to a multicopter, as returned by `Multicopter.attach`."""
-
-    _taken: SensorSample[Reading] | None = None
 
     @property
     def reading(self) -> Reading:
@@ -30,12 +28,17 @@ class VehicleSensor(AttachedSensor[Reading]):
         """s, since the reset, time of the reading; NaN: none yet."""
         return float(self.arrived().time[0])
 
+    @property
+    def _now(self) -> float:
+        """s, of moving items: the vehicle's time, as earlier steps may have had another dt."""
+        return float(self._core.time[0])
+
     def take(self) -> Reading | None:
         """The last available reading, once; None: no other one than in the last call."""
         sample = self.arrived()
-        if sample is self._taken or np.isnan(sample.time[0]):
+        if sample.due == self._taken or np.isnan(sample.time[0]):
             return None
-        self._taken = sample
+        self._taken = sample.due
         return self.reading
 
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _checks
 from propwash.vehicle.car import Car
 from propwash.vehicle.multicopter import Multicopter
 
@@ -20,7 +21,7 @@ Vehicle = TypeVar("Vehicle", bound=Multicopter | Car)
 class HostedVehicle(Generic[Vehicle]):
     """A vehicle that moves while it is armed, and returns to its start.
 
-    vehicle: a Multicopter or a Car. start: arguments of its reset(). dt: s, of a step.
+    vehicle: a Multicopter or a Car. start: arguments of its reset(). dt: s, > 0, of a step.
     idle: the command of an armed vehicle that has no other one; None: it does not move.
     arms_itself: it is armed at the start and after a reset.
     averages_imu: imu_mean() is used.
@@ -44,7 +45,7 @@ class HostedVehicle(Generic[Vehicle]):
         averages_imu: bool = False,
     ) -> None:
         self.vehicle = vehicle
-        self.dt = dt
+        self.dt = _checks.positive("dt", dt, "s")
         self.stepped: Callable[[Array], None] | None = None
         """Receives the rotor speeds (N,) [rad/s] that are commanded in each step."""
         self._start, self._idle = start, idle
@@ -58,7 +59,11 @@ class HostedVehicle(Generic[Vehicle]):
         self._readings, self._count = np.zeros((2, 3)), 0
 
     def step(self, count: int = 1) -> None:
-        """Makes steps; raises ValueError for a command that the vehicle does not accept."""
+        """Makes `count` >= 0 steps.
+
+        Raises ValueError for another count or a command that the vehicle does not accept.
+        """
+        count = _checks.whole_number("count", count, 0, 2**31 - 1)
         command = self._idle if self.command is None else self.command
         moves = self.armed and command is not None
         vehicle: Any = self.vehicle

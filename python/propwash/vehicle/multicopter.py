@@ -215,6 +215,7 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
         The sensor is sampled as by Fleet.attach, with the readings of a fleet of one with the same
         seed and dt. rate: Hz, at most that of the steps. latency: s, rounded up to whole steps.
         dt: s, of all steps while a sensor is attached; step() raises ValueError for another one.
+        Moving items are where they are at the vehicle's time, which reset() sets to zero.
         name: key in `sensors`; by default the kind of the sensor.
 
         Raises ValueError or TypeError for invalid arguments; the vehicle is then unchanged.
@@ -229,8 +230,13 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
                 f"dt: expected {self._sensor_dt:g} s, as of the sensors that are attached, got "
                 f"{dt:g}; detach them first"
             )
-        self._sensor_dt = dt
-        return self._attach_new(sensor, rate, latency, name)
+        self._check_time_step(dt)
+        previous, self._sensor_dt = self._sensor_dt, dt
+        try:
+            return self._attach_new(sensor, rate, latency, name)
+        except Exception:  # not for an interrupt, after which it may be attached
+            self._sensor_dt = previous
+            raise
 
     @property
     def _sampled(self) -> SampledVehicle:

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The samplers that a fleet calls between its steps.
+/// The samplers that a fleet or a vehicle calls between its steps.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace propwash::detail {
 
-/// A copy is empty, because a sampler belongs to one fleet.
+/// A copy is empty, because a sampler belongs to one fleet or vehicle.
 class FleetSamplers {
  public:
   FleetSamplers() = default;
@@ -32,11 +32,11 @@ class FleetSamplers {
     all_.erase(std::remove(all_.begin(), all_.end(), &sampler), all_.end());
   }
 
-  /// step() relies on the fleet not changing between its pieces.
+  /// step() relies on no change between its pieces.
   void require_idle() const {
     if (!is_sampling_) return;
     PROPWASH_THROW(std::logic_error(
-        "fleet: expected no change while its samplers sample; change it after step() returns"));
+        "expected no change while sensors sample; make the change after step() returns"));
   }
 
   /// The number of steps before the next sample, 1 to `substeps`.
