@@ -300,8 +300,8 @@ def inputs_of(policy: Policy, envs: pg.FleetVectorEnv, name: str) -> Inputs:
         )
     if type(task).observation is not pg.Task.observation:
         raise ValueError(
-            f"{type(task).__name__}.observation() is overridden: expected that of Task, the only one "
-            "that C code computes; return further numbers by extras()"
+            f"{type(task).__name__}.observation() is overridden: expected that of Task, as C code "
+            "computes no others; return further numbers by extras()"
         )
     in_body = task.frame == "body"
     if type(task) in (pg.Hover, pg.Land):
