@@ -8,6 +8,7 @@ Subpackages are imported at first use of one of their names.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -39,8 +40,13 @@ _render = _Part(f"{__name__}._render")
 _world = _Part(f"{__name__}._world")
 
 __getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
-# these need an extra, without which `from propwash import *` and `help(propwash)` must work
-__all__ = [name for name in _names if name not in ("gym", "torch")]
+# without an extra or a part, `from propwash import *` and `help(propwash)` must work
+_OPTIONAL = {"_render": ("arcade", "datasets", "render", "ros"), "_world": ("estimate",)}
+_omitted = ["gym", "torch"]
+for _part, _modules in _OPTIONAL.items():
+    if find_spec(f"{__name__}.{_part}") is None:
+        _omitted += _modules
+__all__ = [name for name in _names if name not in _omitted]
 
 
 def __dir__() -> list[str]:

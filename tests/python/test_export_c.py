@@ -17,6 +17,7 @@ pytest.importorskip("gymnasium")
 pytest.importorskip("onnxruntime")
 pytest.importorskip("torch")
 
+import propwash.gym as pg
 import torch
 from propwash.cli.main import main
 from propwash.gym import policy, ppo, recurrent
@@ -199,17 +200,28 @@ def test_inputs_that_are_not_finite_give_the_safe_command(bad: float, tmp_path: 
         assert command[3] == pytest.approx(9.81)
 
 
+class Turned(pg.Task):
+    """Reverses the columns of the observation."""
+
+    def observation(self, state: pg.State) -> Any:
+        return super().observation(state)[:, ::-1]
+
+    def reward(self, state: pg.State) -> Any:
+        return -state.position[:, 2]
+
+
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("task", "options", "message"),
     [
-        ({"observation": "depth", "scene": "alphapilot"}, 'expected "state" or "sensors"'),
-        ({"observation": ("state", "sensors")}, 'expected "state" or "sensors"'),
+        ("hover", {"observation": "depth", "scene": "alphapilot"}, 'expected "state" or "sensors"'),
+        ("hover", {"observation": ("state", "sensors")}, 'expected "state" or "sensors"'),
+        (f"{__name__}:Turned", {}, r"Turned\.observation\(\) is overridden"),
     ],
 )
 def test_other_observations_are_refused(
-    options: dict[str, Any], message: str, tmp_path: Path
+    task: str, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    described = policy.describe("hover", options)
+    described = policy.describe(task, options)
     envs = described.make_vec(1)
     seen, _ = envs.reset(seed=1)
     width = sum(part.size for part in (seen.values() if isinstance(seen, dict) else [seen]))

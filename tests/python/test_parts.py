@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,11 +34,16 @@ PARTS = {
 
 WITHOUT = """
 import importlib.abc, sys
-class Missing(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
+class Hiding(importlib.abc.MetaPathFinder):
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
         if name.startswith("propwash._") and name[10:] in {parts}:
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Missing())
+            return None
+        return self.finder.find_spec(name, path, target)
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
 """
 """Hides extension modules, as if they had not been built."""
 
@@ -55,6 +62,28 @@ def test_the_task_hover_needs_only_the_first_part() -> None:
     pytest.importorskip("gymnasium")
     done = run(WITHOUT.format(parts=set(PARTS)) + HOVER)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_policy_hover_is_drawn_with_only_the_first_part(tmp_path: Path) -> None:
+    for module in ("gymnasium", "onnxruntime", "matplotlib"):
+        pytest.importorskip(module)
+    file = tmp_path / "hover.png"
+    arguments = ["fly", "--policy", "hover", "--episodes", "2", "--out", str(file)]
+    code = f"from propwash.cli.main import main\nassert main({arguments}) == 0"
+    done = run(WITHOUT.format(parts=set(PARTS)) + code)
+    assert done.returncode == 0, done.stderr
+    assert file.exists(), done.stdout
+
+
+@pytest.mark.parametrize("parts", [set(PARTS), {"render"}], ids=["all", "render"])
+def test_the_names_of_a_build_without_parts_can_be_imported(parts: set[str]) -> None:
+    code = "from propwash import *\nimport propwash\nprint(propwash.__all__)\nhelp(propwash)"
+    done = run(WITHOUT.format(parts=parts) + code)
+    assert done.returncode == 0, done.stderr
+    names = ast.literal_eval(done.stdout.splitlines()[0])
+    assert "Multicopter" in names
+    assert not {"arcade", "datasets", "render", "ros"} & set(names)
+    assert ("estimate" in names) == ("world" not in parts)
 
 
 @pytest.mark.parametrize("part", PARTS)

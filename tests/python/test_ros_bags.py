@@ -200,6 +200,15 @@ def test_the_command_renders_a_bag_without_ros(tmp_path: Path, capsys: Any) -> N
     assert not (tmp_path / "new.bag").exists()
 
 
+def test_a_folder_that_is_no_bag_is_refused(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["ros", "--play=", "--renderer", "none"]) == 2  # the working folder
+    expected = ".: expected a bag of ROS 1 or ROS 2, got a folder without metadata.yaml"
+    assert expected in capsys.readouterr().err
+
+
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Path(__file__).parents[2] / "docs" / "ros-cameras.md"
     blocks = code_blocks(page, "python")

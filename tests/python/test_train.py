@@ -404,6 +404,7 @@ def test_invalid_options_are_refused(
     ("content", "message"),
     [
         (b"gama = 0.9", "settings.toml: there is no setting 'gama'; did you mean 'gamma'"),
+        (b"decay_iterations = 3", "setting 'decay_iterations'; did you mean 'decay_steps'"),
         (b"[ppo]\ngamma = 0.9", "settings.toml: 'ppo': expected a value, got a table"),
         (b"hidden = 0", "settings.toml: hidden: expected a whole number"),
         (

@@ -142,7 +142,12 @@ def show_flights(result: Any, file: Path, viz: Any, envs: Any, title: str) -> st
 
 def scene_of(envs: Any, row: int = 0) -> Any:
     """Returns the scene of an environment if it has gates, else None."""
-    scene = envs.task.scenery(row)
+    import propwash.gym as pg
+
+    task = envs.task
+    if task.scene is None and type(task).scenery is pg.Task.scenery:
+        return None  # an empty scene would need the part "world"
+    scene = task.scenery(row)
     return scene if scene.gates else None
 
 

@@ -25,7 +25,7 @@ class RaceOptions:
 
     vehicle: str = option(VEHICLE, "flightgoggles")
     course: str = option(
-        "a course of the arcade, or a scene file with gates", "alphapilot", metavar="NAME|FILE"
+        "a name of race.courses(), or a scene file with gates", "alphapilot", metavar="NAME|FILE"
     )
     seed: int = option("seed of gate positions and noise", 0)
     seeds: int | None = option(

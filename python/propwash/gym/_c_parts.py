@@ -300,10 +300,15 @@ def inputs_of(policy: Policy, envs: pg.FleetVectorEnv, name: str) -> Inputs:
     if observed == "sensors":
         return SensorInputs(name)
     task = envs.task
-    if observed != "state" or type(task).observation is not pg.Task.observation:
+    if observed != "state":
         raise ValueError(
             f'observation: expected "state" or "sensors", as C code computes no others, got '
             f"{observed!r:.100} of {type(task).__name__}"
+        )
+    if type(task).observation is not pg.Task.observation:
+        raise ValueError(
+            f"{type(task).__name__}.observation() is overridden: expected that of Task, as C code "
+            "computes no others; return further numbers by extras()"
         )
     in_body = task.frame == "body"
     if type(task) in (pg.Hover, pg.Land):

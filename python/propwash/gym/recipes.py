@@ -17,6 +17,8 @@ _LARGEST = {
     **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
     **{"hidden": 4096, "memory": 4096, "frames": 1000},
 }
+_FORMER = {"decay_iterations": "decay_steps"}
+"""Former names of settings."""
 _MAX_BATCH = 2**24
 """Maximum steps of a rollout in all environments, some GB."""
 
@@ -93,9 +95,8 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         if isinstance(value, Mapping):
             raise ValueError(f"{name!r:.100}: expected a value, got a table; write names only")
         if name not in (*known, "num_envs"):
-            raise ValueError(
-                f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
-            )
+            hint = checks.nearest(_FORMER.get(name, name), [*known, "num_envs"])
+            raise ValueError(f"there is no setting {name!r:.100}{hint}")
         try:
             checked[name] = _checked(name, value, getattr(recipe.args, name, 0))
         except TypeError as error:  # not a number

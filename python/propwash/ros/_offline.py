@@ -28,6 +28,10 @@ class Bag:
 
         if not path.exists():
             raise FileNotFoundError(f"{path}: expected a bag of ROS 1 or ROS 2, found none")
+        if path.is_dir() and not (path / "metadata.yaml").exists():
+            raise ValueError(
+                f"{path}: expected a bag of ROS 1 or ROS 2, got a folder without metadata.yaml"
+            )
         try:
             self._reader = AnyReader([path])
             self._reader.open()
