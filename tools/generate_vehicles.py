@@ -13,6 +13,7 @@ import argparse
 import math
 import sys
 import types
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,13 @@ namespace propwash::vehicles {
 
 
 def load_module() -> Any:
-    """Imports pw.vehicles without its parent packages, which import the extension."""
+    """Imports pw.vehicles of this source tree, with the extension of the installed package."""
+    core = import_module("propwash._core")
     for name in ("propwash", "propwash.vehicle"):
         package = types.ModuleType(name)
         package.__path__ = [str(ROOT / "python" / name.replace(".", "/"))]
-        sys.modules.setdefault(name, package)
+        sys.modules[name] = package
+    sys.modules["propwash"].__dict__["_core"] = core
     from propwash.vehicle import files
 
     return files

@@ -287,7 +287,8 @@ TEST_CASE("a gate is passed only along its x axis and within its opening", "[lea
   const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
     float fraction = not_one;
     const auto centre = learn::xyz(gate.centre);
-    return learn::detail::passes(gate, from - centre, to - centre, fraction);
+    learn::Row<float> through;
+    return learn::detail::passes(gate, from - centre, to - centre, fraction, through);
   };
   CHECK(passes({5, 0, 2}, {5, 2, 2}));
   CHECK(passes({5.7F, 0, 2.5F}, {5.7F, 2, 2.5F}));
