@@ -15,23 +15,24 @@ enum class TickWork {
 
 /// The features on which a step branches, the same for all vehicles of a fleet.
 struct TickSwitches {
-  bool gyroscopic_term = true;
-  bool has_lever_arm = false;
-  bool imu_is_rotated = false;
-  bool is_digital = false;
-  bool process_noise = false;  ///< force or torque
-  bool imu_noise = false;      ///< white noise of the readings
-  bool bias_walk = false;
-  bool rotor_flow = false;  ///< inflow or ground effect
-  bool contact = false;     ///< of feet with the ground
-  bool imu_is_slower = false;
-  bool turbulence = false;
-  bool wind = false;  ///< any wind, mean or turbulence
-  bool ground = false;
-  bool battery = false;
-  bool battery_circuit = false;
-  bool external_wrench = false;
+  bool gyroscopic_term = true;   ///< of the inertia, in the angular acceleration
+  bool has_lever_arm = false;    ///< the IMU is away from the centre of mass
+  bool imu_is_rotated = false;   ///< against the body
+  bool is_digital = false;       ///< readings are rounded and limited
+  bool process_noise = false;    ///< force or torque
+  bool imu_noise = false;        ///< white noise of the readings
+  bool bias_walk = false;        ///< of the readings
+  bool rotor_flow = false;       ///< inflow or ground effect
+  bool contact = false;          ///< of feet with the ground
+  bool imu_is_slower = false;    ///< than the steps
+  bool turbulence = false;       ///< of the wind
+  bool wind = false;             ///< any wind, mean or turbulence
+  bool ground = false;           ///< a floor that stops vehicles
+  bool battery = false;          ///< a voltage other than the nominal one
+  bool battery_circuit = false;  ///< a voltage that depends on the charge and the current
+  bool external_wrench = false;  ///< force or torque from outside
 
+  /// Whether random numbers are drawn.
   PROPWASH_FN constexpr bool any_noise() const {
     return process_noise || imu_noise || bias_walk || turbulence;
   }

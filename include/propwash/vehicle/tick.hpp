@@ -31,9 +31,9 @@ namespace propwash {
 /// The turbulence and the heading of the mean wind.
 template <class P>
 struct TurbulenceConstants {
-  DrydenFilter<P> filter{};
-  P cos_heading{};
-  P sin_heading{};
+  DrydenFilter<P> filter{};  ///< of the turbulence
+  P cos_heading{};           ///< of the mean wind
+  P sin_heading{};           ///< of the mean wind
   PROPWASH_MEMBERS(filter, cos_heading, sin_heading)
 };
 
@@ -266,16 +266,20 @@ struct TickHost {
   PROPWASH_FN void delay(SmallArray<T, N>&) {}          ///< replaces commands by the delayed ones
   PROPWASH_FN T voltage_ratio() { return T{}; }         ///< voltage over nominal voltage
   PROPWASH_FN BatteryState<T> battery() { return {}; }  ///< of the circuit
+  /// Stores the circuit's next state, and voltage over nominal voltage.
   PROPWASH_FN void set_battery(const BatteryState<T>&, const T& /*voltage_ratio*/) {}
+  /// Factors on the thrusts.
   PROPWASH_FN SmallArray<T, N> rotor_effectiveness() const { return {}; }
 
   // 3. disturbances
   PROPWASH_FN NormalsOf<T> normals(Stream) const { return {}; }  ///< of this step
+  /// Stores the process noise, N and N m, for the accelerometer.
   PROPWASH_FN void keep_noise(const Vec3<T>& /*force_W*/, const Vec3<T>& /*torque_B*/) {}
-  PROPWASH_FN Vec3<T> external_force_W() const { return {}; }   ///< N
-  PROPWASH_FN Vec3<T> external_torque_B() const { return {}; }  ///< N m
-  PROPWASH_FN Vec3<T> wind_W() const { return {}; }             ///< m/s, mean wind
-  PROPWASH_FN TurbulenceState<T> turbulence() const { return {}; }
+  PROPWASH_FN Vec3<T> external_force_W() const { return {}; }       ///< N
+  PROPWASH_FN Vec3<T> external_torque_B() const { return {}; }      ///< N m
+  PROPWASH_FN Vec3<T> wind_W() const { return {}; }                 ///< m/s, mean wind
+  PROPWASH_FN TurbulenceState<T> turbulence() const { return {}; }  ///< before this step
+  /// Stores the state after this step.
   PROPWASH_FN void set_turbulence(const TurbulenceState<T>&) {}
 
   // 4. motion

@@ -43,6 +43,7 @@ class SensorSample(Generic[Reading]):
     time: NDArray[np.float64]
     """(n,) s, since each vehicle's reset; NaN: no reading."""
     reading: Reading
+    """What the sensor has measured."""
 
     def without(self, mask: Flags) -> SensorSample[Reading]:
         """A copy without the readings of the vehicles of a mask."""
@@ -270,8 +271,11 @@ class SensorPlan:
     """How a sensor is attached."""
 
     name: str
+    """Its key among the attached sensors."""
     rate: float
+    """Hz, of the samples."""
     latency: float
+    """s, from a sample to its reading."""
     seed: int
     """The seed of the sensor when it was attached."""
 
