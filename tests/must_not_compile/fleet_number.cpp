@@ -1,4 +1,4 @@
-// error: no matching (member )?function for call to .*step|no matching member function
+// error: could not convert .*FleetRateThrust<double>|no viable conversion from .*FleetRateThrust<double>
 // Commands in double for a fleet of float.
 #include <propwash/fleet.hpp>
 #include <vector>
