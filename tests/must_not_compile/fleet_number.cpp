@@ -1,4 +1,4 @@
-// error: could not convert .*FleetRateThrust<double>|no viable conversion from .*FleetRateThrust<double>
+// error: cannot convert .*FleetRateThrust<double>|no viable conversion from .*FleetRateThrust<
 // Commands in double for a fleet of float.
 #include <propwash/fleet.hpp>
 #include <vector>
