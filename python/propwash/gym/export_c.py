@@ -225,27 +225,11 @@ def _values(
     period: float,
 ) -> dict[str, Any]:
     """The values of the templates."""
-    own = len(network.columns)
-    last = len(network.layers) - 1
-    tables = network.tables
-    steps: list[str] = []
-    given = own
-    if network.kind == "gru":
-        units = network.memory
-        given += units
-        steps += ["remember(x, policy->memory);"]
-    elif network.kind == "frames":
-        given += network.memory - 1
-        steps += ["remember(x, policy->memory);"]
-    source, target = "x", "y"
-    for k, (weights, _) in enumerate(network.layers):
-        outputs, width = weights.shape
-        steps.append(f"layer(LAYER_{k}, {source}, {width}, {target}, {outputs});")
-        if k != last:
-            steps.append(f"tanh_all({target}, {outputs});")
-        source, target = target, source
-    width = max(network.width, given)
-    common = {
+    own, tables = len(network.columns), network.tables
+    network_code, last = _code(network)
+    stack = 4 * (2 * network.width + policy.observation_size) + 200
+    stack += 8 * _padded(3 * network.memory) if network.kind == "gru" else 0
+    values = {
         "version": _core.__version__,
         "name": name,
         "NAME": name.upper(),
@@ -254,16 +238,10 @@ def _values(
         "vehicle": policy.description.options.get("vehicle"),
         "period": literal(period),
         "seconds": f"{period:.6g}",
-        "function": inputs.function,
         "rate": f"{1.0 / period:.6g}",
+        "function": inputs.function,
         "observations": policy.observation_size,
         "actions": command.actions,
-        "samples": _SAMPLES,
-    }
-    stack = 4 * (2 * width + policy.observation_size) + 200
-    stack += 8 * _padded(3 * network.memory) if network.kind == "gru" else 0
-    values = {
-        **common,
         "memory_members": _member("memory", network.memory, "What the network remembers."),
         "and_memory": " and the memory" if network.memory else "",
         "inputs_of_network": own,
@@ -273,19 +251,31 @@ def _values(
         "rows": _ROWS,
         "tables": "".join(_table(key, numbers) for key, numbers in tables.items()),
         "memory_functions": _remember(network),
-        "width": width,
-        "network": "".join(f"  {line}\n" for line in steps),
-        "last": source,
+        "width": network.width,
+        "network": network_code,
+        "last": last,
         "command_members": struct(command.members),
         "conversion": command.conversion,
         "commands": table(command.members),
         "safe": command.safe,
         "constant_bytes": 10 * own + sum(4 * len(each) for each in tables.values()),
         "stack_bytes": -(-stack // 100) * 100,
-        "memory_bytes": 4 * (command.actions + network.memory),
         "multiplications": sum(len(each) for each in tables.values()),
     }
     return values | inputs.values(values)
+
+
+def _code(network: _Network) -> tuple[str, str]:
+    """C: the calls of the layers, and the array with the result; they use x and y in turns."""
+    lines = ["remember(x, policy->memory);"] if network.memory else []
+    source, target = "x", "y"
+    for k, (weights, _) in enumerate(network.layers):
+        outputs, width = weights.shape
+        if k:
+            lines.append(f"tanh_all({source}, {width});")
+        lines.append(f"layer(LAYER_{k}, {source}, {width}, {target}, {outputs});")
+        source, target = target, source
+    return "".join(f"  {line}\n" for line in lines), source
 
 
 def _recording(
