@@ -333,6 +333,25 @@ PROPWASH_FN Vec3<T> air_velocity(const TickConstants<P, N, Shape>& c, const Host
 
 namespace detail {
 
+/// Copies packs element by element, because GCC copies an array of packs through memory; an array
+/// of numbers is copied faster as a whole.
+template <class T, int N>
+PROPWASH_FN void assign(SmallArray<T, N>& a, const SmallArray<T, N>& next) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    a = next;
+  } else {
+    for_each_index<N>(next.size(), [&](int i) PROPWASH_LAMBDA { a[i] = next[i]; });
+  }
+}
+template <class T, int N>
+PROPWASH_FN void assign(MulticopterState<T, N>& x, const MulticopterState<T, N>& next) {
+  x.position = next.position;
+  x.velocity = next.velocity;
+  x.attitude = next.attitude;
+  x.body_rates = next.body_rates;
+  assign(x.rotor_speeds, next.rotor_speeds);
+}
+
 /// The commands of the motors in this step.
 template <class T, class P, int N, class Shape, class Model, class Memory, class Host>
 PROPWASH_FN void command_motors(const TickConstants<P, N, Shape>& c, const Model& model,
@@ -340,17 +359,14 @@ PROPWASH_FN void command_motors(const TickConstants<P, N, Shape>& c, const Model
   const auto& on = host.switches();
   host.begin();
   auto& command = memory.input.command;
-  const auto set = [&](const SmallArray<T, N>& speeds) PROPWASH_LAMBDA {
-    for_each_index<N>(speeds.size(), [&](int i) PROPWASH_LAMBDA { command[i] = speeds[i]; });
-  };
   if (host.has_rates()) {
     const Vec3<T> gyroscope_S = on.imu_is_slower
                                     ? host.held_angular_rate()
                                     : read_body_rates(c.imu, body_rates_of<Shape>(memory.state),
                                                       memory.bias, host.gyroscope_noise());
-    set(rate_loop(c, memory.controller, gyroscope_S, host.rate_thrust()));
+    assign(command, rate_loop(c, memory.controller, gyroscope_S, host.rate_thrust()));
   } else {
-    set(host.rotor_speeds());
+    assign(command, host.rotor_speeds());
   }
   drive_motors(
       model, command, [&](SmallArray<T, N>& speeds) PROPWASH_LAMBDA { host.delay(speeds); }, on.battery,
@@ -388,17 +404,6 @@ PROPWASH_FN decltype(auto) in_still_air(const MulticopterInput<T, N, Wind, Kept>
     }
     return still;
   }
-}
-
-/// Copies element by element, because GCC copies an array of packs through memory.
-template <class T, int N>
-PROPWASH_FN void assign(MulticopterState<T, N>& x, const MulticopterState<T, N>& next) {
-  x.position = next.position;
-  x.velocity = next.velocity;
-  x.attitude = next.attitude;
-  x.body_rates = next.body_rates;
-  for_each_index<N>(x.rotor_speeds.size(),
-                    [&](int i) PROPWASH_LAMBDA { x.rotor_speeds[i] = next.rotor_speeds[i]; });
 }
 
 }  // namespace detail

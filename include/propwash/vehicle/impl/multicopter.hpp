@@ -245,8 +245,8 @@ struct Multicopter<N, T>::Host : TickHost<T, N> {
   }
 
   /// All normals of a step: process noise, bias random walk, and white noise of the reading at its
-  /// end.
-  PROPWASH_FN void draw() {
+  /// end. Not inline: the step then has more registers.
+  void draw() {
     const std::uint64_t n = m.memory_.steps;
     z = step_normals(m.options_.seed, m.options_.id,
                      {{{n, Stream::process_noise},
