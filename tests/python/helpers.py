@@ -164,3 +164,18 @@ def refused(argument: str, value: object, *types: type[Exception]) -> Iterator[N
     text = str(value) if isinstance(value, str) else repr(value)
     short = f"{value:g}" if isinstance(value, float) else text[:20]
     assert short in message or "shape" in message, f"{text} is not in: {message}"
+
+
+class ChangingSensor(pw.Barometer):
+    """A barometer that tries to change what it is attached to while it samples."""
+
+    def __init__(self, change: Callable[[], Any]) -> None:
+        super().__init__()
+        self.change, self.refused, self.is_active = change, 0, False
+
+    def _read(self, *arguments: Any) -> Any:
+        if self.is_active:
+            with pytest.raises(RuntimeError, match=r"^expected no change while sensors sample"):
+                self.change()
+            self.refused += 1
+        return super()._read(*arguments)

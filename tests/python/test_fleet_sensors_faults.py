@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import ChangingSensor
 from propwash.world import Plane, Scene
 
 WORLD = Scene([Plane(name="ground", position=(0.0, 0.0, -2.0))])
@@ -151,19 +152,8 @@ def test_a_failing_sensor_stops_the_call_at_its_sample() -> None:
     ],
 )
 def test_a_sensor_must_not_change_its_fleet(change: Any) -> None:
-    class Changing(pw.Barometer):
-        refused = 0
-        is_active = False
-
-        def _read(self, *arguments: Any) -> Any:
-            if self.is_active:
-                with pytest.raises(RuntimeError, match=r"^expected no change while sensors sample"):
-                    change(fleet)
-                self.refused += 1
-            return super()._read(*arguments)
-
     fleet, plain = fleet_of(), fleet_of()
-    sensor = Changing()
+    sensor = ChangingSensor(lambda: change(fleet))
     fleet.attach(sensor, 100.0)
     sensor.is_active = True
     fleet.step(HOVER, substeps=100)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import ChangingSensor
 from propwash.world import Box, Plane, Scene
 
 DT = 1 / 960
@@ -208,19 +209,8 @@ def test_a_snapshot_of_another_dt_is_refused() -> None:
     ],
 )
 def test_a_sensor_must_not_change_its_vehicle(change: Callable[[pw.Multicopter], Any]) -> None:
-    class Changing(pw.Barometer):
-        refused = 0
-        is_active = False
-
-        def _read(self, *arguments: Any) -> Any:
-            if self.is_active:
-                with pytest.raises(RuntimeError, match=r"^expected no change while sensors sample"):
-                    change(uav)
-                self.refused += 1
-            return super()._read(*arguments)
-
     uav, plain = vehicle_of(), vehicle_of()
-    sensor = Changing()
+    sensor = ChangingSensor(lambda: change(uav))
     uav.attach(sensor, 96.0)
     sensor.is_active = True
     uav.step(command(0), substeps=50)
