@@ -1,8 +1,11 @@
 #pragma once
 /// @file
-/// Forward declarations of the main types.
+/// Forward declarations of the main types, with their default template arguments.
 
 namespace propwash {
+
+/// Template argument of an array whose size is known only at run time.
+inline constexpr int Dynamic = -1;
 
 template <class T>
 struct Vec3;
@@ -18,7 +21,7 @@ struct CarParameters;
 
 template <class T, int N>
 struct MulticopterState;
-template <int N, class T>
+template <int N = Dynamic, class T = double>
 class Multicopter;
 
 template <class T>
@@ -26,8 +29,10 @@ struct CarState;
 template <class T>
 class Car;
 
-template <class T, int N>
+template <class Vehicle, class T = float>
 class Fleet;
+template <class Vehicle, class T = double>
+class FleetGradient;
 
 struct SceneItem;
 class Scene;

@@ -59,7 +59,7 @@ long allocations(F&& f) {
 
 /// All features of a step.
 template <class T>
-pw::Fleet<T> with_everything(bool circuit = false) {
+pw::Fleet<pw::Multicopter<>, T> with_everything(bool circuit = false) {
   auto vehicle = pw::vehicles::crazyflie();  // general shape, dead time, battery
   vehicle.imu.rate = 100.0;
   vehicle.imu.position = {0.01, 0.0, 0.0};
@@ -72,7 +72,7 @@ pw::Fleet<T> with_everything(bool circuit = false) {
 }
 
 template <class T>
-void check_none(pw::Fleet<T> fleet, pw::ExecutorRef executor) {
+void check_none(pw::Fleet<pw::Multicopter<>, T> fleet, pw::ExecutorRef executor) {
   const auto commands = fleet_commands<T>(3, fleet.vehicle(), fleet.size());
   std::vector<T> position(3 * fleet.size());
   std::vector<double> seconds(fleet.size());

@@ -1,11 +1,11 @@
 #pragma once
-// Snapshots of Fleet; include propwash/fleet/fleet.hpp.
+// Snapshots of Fleet; include propwash/fleet/multicopter_fleet.hpp.
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
 
@@ -69,7 +69,7 @@ class ByteReader {
 }  // namespace detail
 
 template <class T, int N>
-detail::FleetSnapshotHeader Fleet<T, N>::header() const {
+detail::FleetSnapshotHeader Fleet<Multicopter<N>, T>::header() const {
   detail::FleetSnapshotHeader h;
   h.size = size();
   h.vehicle = fingerprint(vehicle(), options().control_vehicle);
@@ -98,7 +98,7 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
 }
 
 template <class T, int N>
-bool Fleet<T, N>::has_reduced_rotors() const {
+bool Fleet<Multicopter<N>, T>::has_reduced_rotors() const {
   const int first = memory_.layout().rotor_effectiveness();
   for (std::size_t i = 0; i < size() && !plan_.nominal_rotors.empty(); ++i) {
     for (int r = 0; r < rotors(); ++r) {
@@ -111,7 +111,7 @@ bool Fleet<T, N>::has_reduced_rotors() const {
 /// Visits every number of one vehicle of `self`, a const or non-const fleet.
 template <class T, int N>
 template <class Self, class Visit>
-void Fleet<T, N>::visit(Self& self, std::size_t i, Visit& visit) {
+void Fleet<Multicopter<N>, T>::visit(Self& self, std::size_t i, Visit& visit) {
   detail::FleetMemory<T>::visit(self.memory_, i, visit);
   auto& outer = self.outer_;
   if (outer.loop < 0) return;
@@ -124,7 +124,7 @@ void Fleet<T, N>::visit(Self& self, std::size_t i, Visit& visit) {
 }
 
 template <class T, int N>
-std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
+std::size_t Fleet<Multicopter<N>, T>::snapshot_bytes(int outer_loop) const {
   std::size_t numbers = 0;
   if (outer_loop >= 0) {
     const bool rates = commands_rates(static_cast<OuterLoop>(outer_loop));
@@ -136,7 +136,7 @@ std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
 }
 
 template <class T, int N>
-std::vector<std::byte> Fleet<T, N>::snapshot() const {
+std::vector<std::byte> Fleet<Multicopter<N>, T>::snapshot() const {
   std::vector<std::byte> bytes;
   bytes.reserve(snapshot_bytes(outer_.loop));
   detail::ByteWriter write(bytes);
@@ -146,7 +146,7 @@ std::vector<std::byte> Fleet<T, N>::snapshot() const {
 }
 
 template <class T, int N>
-void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
+void Fleet<Multicopter<N>, T>::restore(Span<const std::byte> snapshot) {
   samplers_.require_idle();
   const auto refuse = [](const std::string& text) {
     PROPWASH_THROW(std::invalid_argument("snapshot: " + text));

@@ -14,6 +14,7 @@
 #include "propwash/fleet/impl/fleet_plan.hpp"
 #include "propwash/fleet/impl/fleet_samplers.hpp"
 #include "propwash/fleet/impl/outer_pass.hpp"
+#include "propwash/fwd.hpp"
 #include "propwash/math/span.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
 
@@ -22,12 +23,9 @@ namespace propwash {
 namespace detail {
 struct FleetSnapshotHeader;
 }
-template <class T, int N>
-class FleetGradient;
-
 /// `size` FlightGoggles multicopters with N rotors, or with any number up to twelve (Dynamic).
 ///
-///     Fleet<float, 4> fleet{vehicles::flightgoggles(), 4096, options};
+///     Fleet<Multicopter<4>, float> fleet{vehicles::flightgoggles(), 4096, options};
 ///     fleet.step(FleetRateThrust<float>{rates, thrust}, 10);
 ///
 /// Up to rounding, vehicle i equals Multicopter{parameters, {integrator, seed, first_id + i}}. Its
@@ -36,8 +34,8 @@ class FleetGradient;
 /// not check the values of a command. A dt that is too long for the motors is accepted; `warning()`
 /// then says why the result is doubtful. An exception leaves the fleet unchanged: ParameterError
 /// for invalid vehicles and options, std::invalid_argument for wrong sizes.
-template <class T = float, int N = Dynamic>
-class Fleet {
+template <class T, int N>
+class Fleet<Multicopter<N>, T> {
  public:
   Fleet(const VehicleParameters& vehicle, std::size_t size, const FleetOptions& options = {},
         FleetKernelSource<T> kernels = &native_fleet_kernels<T, N>);
@@ -163,7 +161,7 @@ class Fleet {
   double bytes_per_vehicle() const;
 
  private:
-  template <class, int>
+  template <class, class>
   friend class FleetGradient;
 
   enum class Level : std::uint32_t { none, rates, speeds };
@@ -215,8 +213,8 @@ class Fleet {
 namespace propwash {
 extern template struct detail::FleetPlan<float>;
 extern template struct detail::FleetPlan<double>;
-extern template class Fleet<float>;
-extern template class Fleet<double>;
+extern template class Fleet<Multicopter<>, float>;
+extern template class Fleet<Multicopter<>, double>;
 extern template FleetKernels<float> native_fleet_kernels<float, Dynamic>(int, bool);
 extern template FleetKernels<double> native_fleet_kernels<double, Dynamic>(int, bool);
 }  // namespace propwash
