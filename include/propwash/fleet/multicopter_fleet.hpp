@@ -180,8 +180,6 @@ class Fleet<Multicopter<N>, T> {
                const Before& before);
   void measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
                ExecutorRef executor) const;
-  template <class F>
-  void in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const;
   void prepare_outer(const OuterLoopParameters& parameters);
   void begin_outer(OuterLoop loop);
   void restart_outer(std::size_t vehicle);

@@ -1,9 +1,6 @@
 #pragma once
 // The steps of Fleet; include propwash/fleet/multicopter_fleet.hpp.
 
-#include <algorithm>
-#include <stdexcept>
-
 #include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
@@ -50,10 +47,7 @@ template <class T, int N>
 void Fleet<Multicopter<N>, T>::step(const FleetCommand<T>& command, int substeps,
                                     ExecutorRef executor, const FleetMotionEstimate<T>& estimate) {
   samplers_.require_idle();
-  if (substeps < 1) {
-    PROPWASH_THROW(
-        std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
-  }
+  detail::check_substeps(substeps);
   const Span<const T>* rows = command.parts;
   for (const FleetCommandPart& part : parts_of(command.kind)) {
     const auto width = static_cast<std::size_t>(part.width_for(rotors()));
@@ -107,11 +101,11 @@ void Fleet<Multicopter<N>, T>::advance(FleetBatch<T>& batch, Level level, int su
       is_due = plan_.switches.imu_is_slower &&
                sample_is_due(imu_phase, options().dt, vehicle().imu.rate);
     }
-    in_chunks(static_cast<std::size_t>(batch.substeps), executor,
-              [&](std::size_t first, std::size_t last) {
-                if (is_first) before(first, last);
-                step(batch, first, last);
-              });
+    detail::in_chunks(memory_.blocks(), static_cast<std::size_t>(batch.substeps), executor,
+                      [&](std::size_t first, std::size_t last) {
+                        if (is_first) before(first, last);
+                        step(batch, first, last);
+                      });
     is_first = false;
     steps_ += static_cast<std::uint64_t>(batch.substeps);
     substeps -= batch.substeps;
@@ -124,24 +118,10 @@ void Fleet<Multicopter<N>, T>::advance(FleetBatch<T>& batch, Level level, int su
   }
 }
 
-/// Calls f(first, last) on ranges of all blocks, each large enough for a thread.
-template <class T, int N>
-template <class F>
-void Fleet<Multicopter<N>, T>::in_chunks(std::size_t cost_per_block, ExecutorRef executor,
-                                         const F& f) const {
-  const std::size_t blocks = memory_.blocks();
-  const std::size_t smallest =
-      std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
-  const std::size_t chunk = std::max(smallest, blocks / 64);
-  const std::size_t chunks = (blocks + chunk - 1) / chunk;
-  if (chunks == 1) return f(std::size_t{0}, blocks);
-  executor(chunks, [&](std::size_t i) { f(i * chunk, std::min(blocks, (i + 1) * chunk)); });
-}
-
 template <class T, int N>
 void Fleet<Multicopter<N>, T>::measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
                                        ExecutorRef executor) const {
-  in_chunks(4, executor, [&](std::size_t first, std::size_t last) {
+  detail::in_chunks(memory_.blocks(), 4, executor, [&](std::size_t first, std::size_t last) {
     plan_.kernels.measure(batch, first, last, readings, stride);
   });
 }
