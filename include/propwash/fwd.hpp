@@ -31,8 +31,12 @@ class Car;
 
 template <class Vehicle, class T = float>
 class Fleet;
+template <class T, int N>
+class Fleet<Multicopter<N>, T>;
 template <class Vehicle, class T = double>
 class FleetGradient;
+template <class T, int N>
+class FleetGradient<Multicopter<N>, T>;
 
 struct SceneItem;
 class Scene;

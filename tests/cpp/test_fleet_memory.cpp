@@ -2,7 +2,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <propwash/fleet/fleet.hpp>
 #include <propwash/fleet/thread_pool.hpp>
+#include <propwash/vehicle/car.hpp>
 
 #include "catch.hpp"
 #include "fleet_engine.hpp"
@@ -109,6 +111,21 @@ TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
       check_none(with_everything<double>(circuit), executor);
     }
   }
+}
+
+TEST_CASE("a step of a fleet of cars allocates nothing", "[no allocation]") {
+  pw::ThreadPool pool(2);
+  pw::Fleet<pw::Car<>, float> fleet{pw::vehicles::car(), 9999};
+  const std::vector<float> commands(2 * fleet.size(), 1.0f);
+  std::vector<float> rows(3 * fleet.size());
+  for (const bool threads : {false, true}) {
+    const pw::ExecutorRef executor = threads ? pw::ExecutorRef(pool) : pw::ExecutorRef();
+    CHECK(allocations([&] {
+            fleet.step(commands, 3, executor);
+            fleet.read(rows);
+          }) == 0);
+  }
+  CHECK(rows[0] > 0.0f);
 }
 
 TEST_CASE("outer loops allocate only at their first command", "[no allocation]") {

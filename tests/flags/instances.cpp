@@ -13,6 +13,8 @@ template class propwash::Car<float>;
 template class propwash::RateController<4>;
 template class propwash::Fleet<propwash::Multicopter<>, float>;
 template class propwash::Fleet<propwash::Multicopter<4>, double>;
+template class propwash::Fleet<propwash::Car<>, float>;
+template class propwash::Fleet<propwash::Car<>, double>;
 template class propwash::SceneIndex<float>;
 template class propwash::SceneIndex<double>;
 

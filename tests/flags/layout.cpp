@@ -17,5 +17,6 @@ int main() {
         pw::MulticopterState<double, pw::Dynamic>, pw::RateThrust<double>, pw::ImuReading<double>,
         pw::Multicopter<4>, pw::Multicopter<4>::Snapshot, pw::Multicopter<>::Snapshot,
         pw::Fleet<pw::Multicopter<>, float>, pw::Fleet<pw::Multicopter<4>, double>,
-        pw::FleetKernels<float>, pw::Car<double>>();
+        pw::FleetKernels<float>, pw::Fleet<pw::Car<>, float>, pw::VehicleKernels<float>,
+        pw::Car<double>>();
 }

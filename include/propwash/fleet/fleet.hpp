@@ -48,9 +48,9 @@ struct VehicleFleetOptions {
 template <class Vehicle, class T>
 class Fleet {
  public:
-  using Parameters = typename Vehicle::Parameters;                ///< of a vehicle
-  using State = typename Vehicle::template State<T>;              ///< of a vehicle
-  using Constants = typename Vehicle::template Constants<T>;      ///< of a vehicle
+  using Parameters = typename Vehicle::Parameters;                        ///< of a vehicle
+  using State = typename Vehicle::template State<T>;                      ///< of a vehicle
+  using Constants = typename Vehicle::template Constants<T>;              ///< of a vehicle
   static constexpr int state_width = propwash::state_width<Vehicle>;      ///< numbers of a state
   static constexpr int command_width = propwash::command_width<Vehicle>;  ///< of a command
 
@@ -110,8 +110,8 @@ class Fleet {
   /// Copies the states into (size, state_width) rows.
   void read(Span<T> rows) const {
     detail::check_count(rows.size(), size_ * std::size_t{state_width}, 0, "rows");
-    detail::copy_rows(state_.numbers.data(), state_.stride() * lanes(), lanes(), size_,
-                      state_width, rows.data());
+    detail::copy_rows(state_.numbers.data(), state_.stride() * lanes(), lanes(), size_, state_width,
+                      rows.data());
   }
   /// The state of a vehicle.
   State state(std::size_t vehicle) const { return get<State>(state_, vehicle); }
@@ -243,9 +243,8 @@ class Fleet {
   template <class X>
   static void put(Blocks& blocks, std::size_t vehicle, const X& x) {
     int field = 0;
-    for_each_number(x, [&](auto number) {
-      blocks.at(vehicle, 0, field++) = static_cast<T>(number);
-    });
+    for_each_number(x,
+                    [&](auto number) { blocks.at(vehicle, 0, field++) = static_cast<T>(number); });
   }
   template <class X>
   static X get(const Blocks& blocks, std::size_t vehicle) {

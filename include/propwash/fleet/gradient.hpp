@@ -15,15 +15,8 @@
 #include "propwash/fleet/impl/trace_function.hpp"
 #include "propwash/fleet/impl/trace_step.hpp"
 #include "propwash/fleet/multicopter_fleet.hpp"
-#include "propwash/math/trace_runner.hpp"
 
 namespace propwash {
-
-/// The runner of trace programs for the instruction set of the including program.
-inline TraceRunner native_trace_runner() {
-  struct Native {};
-  return &run_trace<Native, NativePack<double>>;
-}
 
 /// The physical states after each command, or their cotangents or tangents: (K, size, width); null:
 /// none.

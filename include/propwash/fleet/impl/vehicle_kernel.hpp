@@ -17,17 +17,17 @@ namespace propwash {
 /// The arguments of a kernel. A block contains [number][lane].
 template <class T>
 struct VehicleBatch {
-  T* state = nullptr;                 ///< blocks of states
-  const T* constants = nullptr;       ///< blocks of constants, or one for all vehicles
-  std::size_t constants_stride = 0;   ///< numbers from one block of constants to the next, or 0
-  const T* commands = nullptr;        ///< (size, width)
-  const std::uint32_t* ids = nullptr; ///< of the vehicles, padded to whole blocks
-  std::size_t size = 0;               ///< vehicles
-  std::uint64_t seed = 0;             ///< key of the noise
-  std::uint64_t step = 0;             ///< number of the first step
-  int substeps = 1;                   ///< steps
-  T dt{};                             ///< s
-  bool noise = true;                  ///< false: none
+  T* state = nullptr;                  ///< blocks of states
+  const T* constants = nullptr;        ///< blocks of constants, or one for all vehicles
+  std::size_t constants_stride = 0;    ///< numbers from one block of constants to the next, or 0
+  const T* commands = nullptr;         ///< (size, width)
+  const std::uint32_t* ids = nullptr;  ///< of the vehicles, padded to whole blocks
+  std::size_t size = 0;                ///< vehicles
+  std::uint64_t seed = 0;              ///< key of the noise
+  std::uint64_t step = 0;              ///< number of the first step
+  int substeps = 1;                    ///< steps
+  T dt{};                              ///< s
+  bool noise = true;                   ///< false: none
 };
 
 /// The kernels of a vehicle: each steps blocks first … last - 1.
