@@ -203,6 +203,18 @@ TEMPLATE_TEST_CASE("vehicles of any fleet are independent of each other, and of 
   CHECK(rows_of(one) == std::vector<T>(rows.begin() + 900, rows.begin() + 903));
 }
 
+TEST_CASE("one command for all vehicles of any fleet", "[fleet][custom]") {
+  auto each = thrusters<double>(9), all = thrusters<double>(9), by_row = thrusters<double>(9);
+  const std::vector<double> row{3.0, 0.1, -0.2, 0.3};
+  std::vector<double> commands;
+  for (int i = 0; i < 9; ++i) commands.insert(commands.end(), row.begin(), row.end());
+  each.step(commands, 4);
+  all.step({3.0, {0.1, -0.2, 0.3}}, 4);
+  by_row.step(row, 4);
+  CHECK(rows_of(all) == rows_of(each));
+  CHECK(rows_of(by_row) == rows_of(each));
+}
+
 TEST_CASE("resets and snapshots of any fleet", "[fleet][custom]") {
   Cars fleet{noisy_car(), 5};
   const auto commands = random_rows<double>(10, 3, 2.0);
@@ -258,7 +270,8 @@ TEST_CASE("any fleet refuses wrong arguments and is unchanged", "[fleet][custom]
   CHECK_THROWS_WITH(fleet.reset(bad),
                     Catch::Matchers::Contains("number 1 of the state of vehicle 1 = nan"));
   CHECK_THROWS_WITH(fleet.step(start),
-                    Catch::Matchers::Contains("size of commands = 9: expected 6"));
+
+                    Catch::Matchers::Contains("size of commands = 9: expected 6, or 2 for all"));
   CHECK_THROWS_AS(fleet.step(random_rows<double>(6, 1), 0), std::invalid_argument);
   CHECK_THROWS_AS(fleet.set_state({start.data(), 5}), std::invalid_argument);
   const bool mask[] = {true};

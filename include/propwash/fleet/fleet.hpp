@@ -33,6 +33,22 @@ struct VehicleFleetOptions {
   bool noise = true;                        ///< false: none
 };
 
+namespace detail {
+
+/// The numbers of a struct.
+template <int Width, class T>
+struct Row {
+  T numbers[std::size_t{Width}];
+  template <class X>
+  explicit Row(const X& x) {
+    T* to = numbers;
+    for_each_number(x, [&](const T& number) { *to++ = number; });
+  }
+  operator Span<const T>() const { return {numbers, std::size_t{Width}}; }
+};
+
+}  // namespace detail
+
 /// `size` vehicles of a class that supplies what vehicle/custom_vehicle.hpp lists.
 ///
 ///     Fleet<Car<>, float> cars{vehicles::car(), 1000};
@@ -50,6 +66,7 @@ class Fleet {
  public:
   using Parameters = typename Vehicle::Parameters;                        ///< of a vehicle
   using State = typename Vehicle::template State<T>;                      ///< of a vehicle
+  using Command = typename Vehicle::template Command<T>;                  ///< of a vehicle
   using Constants = typename Vehicle::template Constants<T>;              ///< of a vehicle
   static constexpr int state_width = propwash::state_width<Vehicle>;      ///< numbers of a state
   static constexpr int command_width = propwash::command_width<Vehicle>;  ///< of a command
@@ -84,15 +101,17 @@ class Fleet {
   const VehicleFleetOptions& options() const { return options_; }
 
   /// Advances all vehicles by `substeps` steps of dt with the commands held constant: (size,
-  /// command_width).
+  /// command_width), or (command_width) for all.
   void step(Span<const T> commands, int substeps = 1, ExecutorRef executor = {}) {
     detail::check_substeps(substeps);
-    detail::check_count(commands.size(), size_ * std::size_t{command_width}, 0, "commands");
+    detail::check_count(commands.size(), size_ * std::size_t{command_width}, command_width,
+                        "commands");
     VehicleBatch<T> batch;
     batch.state = state_.numbers.data();
     batch.constants = constants_.numbers.data();
     batch.constants_stride = has_individual_parameters() ? constants_.stride() * lanes() : 0;
     batch.commands = commands.data();
+    batch.has_one_command = commands.size() == std::size_t{command_width};
     batch.ids = ids_.data();
     batch.size = size_;
     batch.seed = options_.seed;
@@ -105,6 +124,11 @@ class Fleet {
                       static_cast<std::size_t>(substeps), executor,
                       [&](std::size_t first, std::size_t last) { kernel(batch, first, last); });
     steps_ += static_cast<std::uint64_t>(substeps);
+  }
+
+  /// The same with one command for all.
+  void step(const Command& command, int substeps = 1, ExecutorRef executor = {}) {
+    step(Span<const T>(detail::Row<command_width, T>(command)), substeps, executor);
   }
 
   /// Copies the states into (size, state_width) rows.
@@ -141,7 +165,9 @@ class Fleet {
     });
   }
   /// The same from one state for all.
-  void reset(const State& state, Span<const bool> mask = {}) { reset(numbers_of(state), mask); }
+  void reset(const State& state, Span<const bool> mask = {}) {
+    reset(Span<const T>(detail::Row<state_width, T>(state)), mask);
+  }
   /// Restarts all vehicles with a new noise seed, as if newly constructed; parameters stay.
   void reset(Span<const T> rows, std::uint64_t seed) {
     check(rows, {});
@@ -156,7 +182,7 @@ class Fleet {
   }
   /// The same for one state for all.
   void set_state(const State& state, Span<const bool> mask = {}) {
-    set_state(numbers_of(state), mask);
+    set_state(Span<const T>(detail::Row<state_width, T>(state)), mask);
   }
 
   /// Replaces the parameters of all vehicles; the state stays. parameters_of(i) returns those of
@@ -253,12 +279,6 @@ class Fleet {
     for_each_number(x, [&](T& number) { number = blocks.at(vehicle, 0, field++); });
     return x;
   }
-  static std::vector<T> numbers_of(const State& state) {
-    std::vector<T> numbers;
-    for_each_number(state, [&](T number) { numbers.push_back(number); });
-    return numbers;
-  }
-
   template <class F>
   void for_each_selected(Span<const bool> mask, const F& f) const {
     for (std::size_t i = 0; i < size_; ++i) {

@@ -71,13 +71,24 @@ class FleetGradient {
     }
   }
 
-  /// Stores the state of the fleet and the commands that it executes next for `substeps` steps.
+  /// Stores the state of the fleet and the commands that it executes next for `substeps` steps:
+  /// (size, command_width), or (command_width) for all.
   void record(const Fleet<Vehicle, T>& fleet, Span<const T> of_fleet, int substeps = 1) {
     detail::check_substeps(substeps);
-    detail::check_count(of_fleet.size(), size_ * std::size_t{commands}, 0, "commands");
+    detail::check_count(of_fleet.size(), size_ * std::size_t{commands}, commands, "commands");
     std::vector<T> rows(size_ * std::size_t{states});
     fleet.read(rows);
-    points_.push_back({{rows.begin(), rows.end()}, {of_fleet.begin(), of_fleet.end()}, substeps});
+    Point point{{rows.begin(), rows.end()}, {}, substeps};
+    for (std::size_t i = 0; i < size_; ++i) {
+      const T* const row = detail::row_of(of_fleet, commands, i);
+      point.command.insert(point.command.end(), row, row + commands);
+    }
+    points_.push_back(std::move(point));
+  }
+  /// The same with one command for all.
+  void record(const Fleet<Vehicle, T>& fleet, const typename Fleet<Vehicle, T>::Command& command,
+              int substeps = 1) {
+    record(fleet, Span<const T>(detail::Row<commands, T>(command)), substeps);
   }
   /// Number K of recorded commands.
   std::size_t size() const { return points_.size(); }

@@ -22,6 +22,7 @@ struct VehicleBatch {
   std::size_t constants_stride = 0;    ///< numbers from one block of constants to the next, or 0
   const T* commands = nullptr;         ///< (size, width)
   const std::uint32_t* ids = nullptr;  ///< of the vehicles, padded to whole blocks
+  bool has_one_command = false;        ///< commands are (width), for all vehicles
   std::size_t size = 0;                ///< vehicles
   std::uint64_t seed = 0;              ///< key of the noise
   std::uint64_t step = 0;              ///< number of the first step
@@ -85,7 +86,9 @@ void step_vehicles(const VehicleBatch<T>& batch, std::size_t first, std::size_t 
     Command command;
     if constexpr (width > 0) {
       Real rows[std::size_t{width}];
-      if constexpr (width <= max_transposed) {
+      if (batch.has_one_command) {
+        for (int i = 0; i < width; ++i) rows[i] = Real(batch.commands[i]);
+      } else if constexpr (width <= max_transposed) {
         load_rows<width>(batch.commands, block * Lanes, batch.size, rows);
       } else {
         load_some_rows(batch.commands, width, block * Lanes, batch.size, rows);
