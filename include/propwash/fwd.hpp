@@ -4,9 +4,6 @@
 
 namespace propwash {
 
-/// Template argument of an array whose size is known only at run time.
-inline constexpr int Dynamic = -1;
-
 template <class T>
 struct Vec3;
 template <class T>
@@ -21,7 +18,7 @@ struct CarParameters;
 
 template <class T, int N>
 struct MulticopterState;
-template <int N = Dynamic, class T = double>
+template <int N = -1, class T = double>  // Dynamic, of math/small_array.hpp
 class Multicopter;
 
 template <class T>
@@ -31,12 +28,8 @@ class Car;
 
 template <class Vehicle, class T = float>
 class Fleet;
-template <class T, int N>
-class Fleet<Multicopter<N>, T>;
 template <class Vehicle, class T = double>
 class FleetGradient;
-template <class T, int N>
-class FleetGradient<Multicopter<N>, T>;
 
 struct SceneItem;
 class Scene;

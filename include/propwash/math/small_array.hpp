@@ -8,11 +8,13 @@
 #include <initializer_list>
 #include <utility>
 
-#include "propwash/fwd.hpp"
 #include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
+
+/// Template argument of an array whose size is known only at run time.
+inline constexpr int Dynamic = -1;
 
 /// The capacity of an array of Dynamic size.
 inline constexpr int max_size = 12;

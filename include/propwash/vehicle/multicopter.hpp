@@ -10,6 +10,7 @@
 
 #include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_controller.hpp"
+#include "propwash/fwd.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/imu.hpp"
