@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 #include "propwash/vehicle/vehicles.hpp"
 
 namespace {
@@ -56,12 +56,12 @@ pw::FleetKernels<T> principal_kernels(int, bool) {
 double spread(std::size_t i) { return std::sin(static_cast<double>(i) + 1.0); }
 
 template <class T, int N>
-pw::Fleet<T, N> fleet_of(const Case& c, pw::FleetKernelSource<T> kernels) {
+pw::Fleet<pw::Multicopter<N>, T> fleet_of(const Case& c, pw::FleetKernelSource<T> kernels) {
   pw::FleetOptions options;
   options.integrator = c.integrator;
   options.noise = c.work != Work::physics;
   options.seed = 7;
-  pw::Fleet<T, N> fleet(vehicle_of(c), c.size, options, kernels);
+  pw::Fleet<pw::Multicopter<N>, T> fleet(vehicle_of(c), c.size, options, kernels);
   if (c.individual_parameters) {
     pw::VehicleParameters vehicle = fleet.vehicle();
     fleet.set_parameters([&](std::size_t i) -> const pw::VehicleParameters& {
@@ -74,7 +74,8 @@ pw::Fleet<T, N> fleet_of(const Case& c, pw::FleetKernelSource<T> kernels) {
 
 /// Steps with a constant command; resets before the vehicles have fallen far.
 template <class T, int N, class Command>
-void fly(benchmark::State& state, const Case& c, pw::Fleet<T, N>& fleet, const Command& command) {
+void fly(benchmark::State& state, const Case& c, pw::Fleet<pw::Multicopter<N>, T>& fleet,
+         const Command& command) {
   constexpr int max_steps = 10'000;
   int steps = 0;
   for (auto _ : state) {

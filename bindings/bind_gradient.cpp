@@ -120,7 +120,8 @@ class PyGradient {
     });
     return all;
   }
-  void read(const Fleet<T>& fleet, const std::string& name, Rows& to, py::ssize_t row) const {
+  void read(const Fleet<Multicopter<>, T>& fleet, const std::string& name, Rows& to,
+            py::ssize_t row) const {
     const auto each = static_cast<std::size_t>(size_ * width(name.c_str()));
     fleet.read(field_named(name).field,
                {to.mutable_data() + static_cast<std::size_t>(row) * each, each});
@@ -165,7 +166,7 @@ class PyGradient {
   py::ssize_t size_;
   py::ssize_t count_ = 0;
   Span<const CommandPart> parts_;
-  std::optional<FleetGradient<T>> gradient_;
+  std::optional<FleetGradient<Multicopter<>, T>> gradient_;
   std::map<std::string, Rows> states_;
 };
 
@@ -179,8 +180,8 @@ class PyFlight {
 
   /// A command with the traces that it was flown with.
   struct Step {
-    std::shared_ptr<const FleetGradient<T>> gradient;
-    typename FleetGradient<T>::Point point;
+    std::shared_ptr<const FleetGradient<Multicopter<>, T>> gradient;
+    typename FleetGradient<Multicopter<>, T>::Point point;
   };
 
   PyFlight(PyFleet<T>& fleet, const py::object& substeps, std::vector<std::size_t> requested)
@@ -225,7 +226,7 @@ class PyFlight {
   /// memory. Returns those of state, memory, command and parameters before it.
   py::tuple pull(const Step& step, const Cotangents& cotangents,
                  const std::optional<Array>& memory) const {
-    const FleetGradient<T>& gradient = *step.gradient;
+    const FleetGradient<Multicopter<>, T>& gradient = *step.gradient;
     const py::ssize_t n = fleet_.size();
     const auto zeros = [n](py::ssize_t width) {
       Array array({n, width});
@@ -262,7 +263,7 @@ class PyFlight {
     }
     if (gradient_ && gradient_->is_current(fleet_.fleet_)) return;
     fleet_.overrides_.with_each(fleet_.fleet_.vehicle(), [&](const auto& parameters_of) {
-      gradient_ = std::make_shared<const FleetGradient<T>>(
+      gradient_ = std::make_shared<const FleetGradient<Multicopter<>, T>>(
           fleet_.fleet_, kind, parameters_of, requested_,
           PROPWASH_KERNELS_OF(fleet_.instruction_set_, trace, double));
     });
@@ -275,7 +276,7 @@ class PyFlight {
   CommandBuffers<T> buffers_;
   FleetCommandKind kind_{};
   Span<const CommandPart> parts_;
-  std::shared_ptr<const FleetGradient<T>> gradient_;
+  std::shared_ptr<const FleetGradient<Multicopter<>, T>> gradient_;
 };
 
 namespace {

@@ -30,7 +30,7 @@ inline FleetOptions options_from(const py::dict& from) {
 template <class T>
 void bind_fleet_of(py::module_& m, const char* name) {
   using Self = PyFleet<T>;
-  using Bound = Fleet<T>;
+  using Bound = Fleet<Multicopter<>, T>;
   using Rows = typename Self::Rows;
   using Counts = py::array_t<std::uint32_t, py::array::c_style>;
   py::class_<Self>(m, name, "See propwash.Fleet.")

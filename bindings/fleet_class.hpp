@@ -94,7 +94,7 @@ class PyFleet {
   auto value() const {
     return alone(false, [&] { return (fleet_.*get)(); });
   }
-  FleetOptions options() const { return value<&Fleet<T>::options>(); }
+  FleetOptions options() const { return value<&Fleet<Multicopter<>, T>::options>(); }
 
   /// estimate: arrays (size, …) of position, velocity and attitude that Python has checked, or
   /// None.
@@ -276,7 +276,7 @@ class PyFleet {
     return alone(false, [&] { return overrides_.fields_set(); });
   }
   void set_outer_loops(const py::dict& values) {
-    const auto loops = outer_loops_from(value<&Fleet<T>::outer_loops>(), values);
+    const auto loops = outer_loops_from(value<&Fleet<Multicopter<>, T>::outer_loops>(), values);
     alone(false, [&] { fleet_.set_outer_loops(loops); });
   }
   double bytes_per_vehicle() const {
@@ -383,7 +383,7 @@ class PyFleet {
   }
 
   InstructionSet instruction_set_;
-  Fleet<T> fleet_;
+  Fleet<Multicopter<>, T> fleet_;
   MaybePool pool_;
   VehicleOverrides overrides_;
   CommandBuffers<T> buffers_;

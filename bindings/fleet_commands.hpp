@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash::bindings {
 
@@ -97,7 +97,8 @@ using CommandBuffers = std::array<std::vector<T>, Command::max_parts>;
 template <class T>
 class CommandRecords {
  public:
-  CommandRecords(const Command& command, const Fleet<T>& fleet, CommandBuffers<T>& buffers)
+  CommandRecords(const Command& command, const Fleet<Multicopter<>, T>& fleet,
+                 CommandBuffers<T>& buffers)
       : kind_(command.kind()), loop_(command.loop()), count_(command.parts().size()) {
     for (std::size_t i = 0; i < command.parts().size(); ++i) {
       const CommandArray* numbers = command.numbers(i);
@@ -125,7 +126,7 @@ class CommandRecords {
     return parts_[i] ? parts_[i]->row(record) : Span<const T>{};
   }
   std::size_t parts() const { return count_; }
-  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor,
+  void step(Fleet<Multicopter<>, T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor,
             const FleetMotionEstimate<T>& estimate = {}) {
     FleetCommand<T> under;
     under.kind = kind();

@@ -1,5 +1,5 @@
-// Fleet<double> of propwash::static and of the Python extension.
-#include "propwash/fleet/fleet.hpp"
+// Fleet<Multicopter<>, double> of propwash::static and of the Python extension.
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 template struct propwash::detail::FleetPlan<double>;
-template class propwash::Fleet<double>;
+template class propwash::Fleet<propwash::Multicopter<>, double>;

@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// Fleets of multicopters, a thread pool and the shipped vehicles.
+/// Fleets of multicopters and of any vehicle, a thread pool and the shipped vehicles.
 
 #include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/vehicle/vehicles.hpp"

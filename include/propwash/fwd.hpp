@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Forward declarations of the main types.
+/// Forward declarations of the main types, with their default template arguments.
 
 namespace propwash {
 
@@ -18,7 +18,7 @@ struct CarParameters;
 
 template <class T, int N>
 struct MulticopterState;
-template <int N, class T>
+template <int N = -1, class T = double>  // Dynamic, of math/small_array.hpp
 class Multicopter;
 
 template <class T>
@@ -26,8 +26,10 @@ struct CarState;
 template <class T>
 class Car;
 
-template <class T, int N>
+template <class Vehicle, class T = float>
 class Fleet;
+template <class Vehicle, class T = double>
+class FleetGradient;
 
 struct SceneItem;
 class Scene;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// All public headers except the render client (render/), the painter (paint/), world/embree.hpp
-/// and the gradients of a flight (fleet/gradient.hpp, math/trace*.hpp), which need further
+/// and the gradients of a flight (fleet/*gradient.hpp, math/trace*.hpp), which need further
 /// libraries, take long to compile or serve special uses.
 
 #include "propwash/control/allocation.hpp"
@@ -30,6 +30,7 @@
 #include "propwash/fleet/executor.hpp"
 #include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/fleet_types.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 #include "propwash/fleet/open_loop.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/fwd.hpp"
@@ -84,12 +85,14 @@
 #include "propwash/random/sample_noise.hpp"
 #include "propwash/random/threefry.hpp"
 #include "propwash/vehicle/car.hpp"
+#include "propwash/vehicle/custom_vehicle.hpp"
 #include "propwash/vehicle/dynamics_parameters.hpp"
 #include "propwash/vehicle/energy.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/frames.hpp"
 #include "propwash/vehicle/imu.hpp"
 #include "propwash/vehicle/linearize.hpp"
+#include "propwash/vehicle/linearize_vehicle.hpp"
 #include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/make_tick_constants.hpp"
 #include "propwash/vehicle/multicopter.hpp"

@@ -3,11 +3,11 @@
 
 namespace propwash {
 
-template class Fleet<float>;
-template class Fleet<double>;
-template class Fleet<float, 4>;
-template void Fleet<float>::set_parameters(const EachVehicle& of);
-template void Fleet<double>::set_parameters(const EachVehicle& of);
+template class Fleet<Multicopter<>, float>;
+template class Fleet<Multicopter<>, double>;
+template class Fleet<Multicopter<4>, float>;
+template void Fleet<Multicopter<>, float>::set_parameters(const EachVehicle& of);
+template void Fleet<Multicopter<>, double>::set_parameters(const EachVehicle& of);
 template class Multicopter<>;
 
 }  // namespace propwash

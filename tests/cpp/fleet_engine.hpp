@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <propwash/fleet/fleet.hpp>
+#include <propwash/fleet/multicopter_fleet.hpp>
 #include <propwash/vehicle/multicopter.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <vector>
@@ -19,11 +19,11 @@ struct EachVehicle {
   const VehicleParameters& operator()(std::size_t i) const { return vehicles[i]; }
 };
 
-extern template class Fleet<float>;
-extern template class Fleet<double>;
-extern template class Fleet<float, 4>;
-extern template void Fleet<float>::set_parameters(const EachVehicle& of);
-extern template void Fleet<double>::set_parameters(const EachVehicle& of);
+extern template class Fleet<Multicopter<>, float>;
+extern template class Fleet<Multicopter<>, double>;
+extern template class Fleet<Multicopter<4>, float>;
+extern template void Fleet<Multicopter<>, float>::set_parameters(const EachVehicle& of);
+extern template void Fleet<Multicopter<>, double>::set_parameters(const EachVehicle& of);
 extern template class Multicopter<>;
 
 }  // namespace propwash
@@ -47,14 +47,16 @@ void step_single(propwash::Multicopter<>& uav, const propwash::SmallArray<double
 
 /// A fleet for the tests.
 template <class T>
-propwash::Fleet<T> make_fleet(const propwash::VehicleParameters& vehicle, std::size_t size,
-                              const propwash::FleetOptions& options = {}) {
-  return propwash::Fleet<T>(vehicle, size, options, &test_kernels<T>);
+propwash::Fleet<propwash::Multicopter<>, T> make_fleet(const propwash::VehicleParameters& vehicle,
+                                                       std::size_t size,
+                                                       const propwash::FleetOptions& options = {}) {
+  return propwash::Fleet<propwash::Multicopter<>, T>(vehicle, size, options, &test_kernels<T>);
 }
 
 /// A field of all vehicles, row by row.
 template <class T>
-std::vector<T> rows(const propwash::Fleet<T>& fleet, propwash::FleetField field) {
+std::vector<T> rows(const propwash::Fleet<propwash::Multicopter<>, T>& fleet,
+                    propwash::FleetField field) {
   std::vector<T> numbers(fleet.size() * static_cast<std::size_t>(fleet.width(field)));
   fleet.read(field, numbers);
   return numbers;
@@ -62,7 +64,7 @@ std::vector<T> rows(const propwash::Fleet<T>& fleet, propwash::FleetField field)
 
 /// All readable fields of a fleet, IMU and time, one after the other.
 template <class T>
-std::vector<T> everything_of(const propwash::Fleet<T>& fleet) {
+std::vector<T> everything_of(const propwash::Fleet<propwash::Multicopter<>, T>& fleet) {
   using propwash::FleetField;
   std::vector<T> all;
   const auto add = [&all](const std::vector<T>& some) {
@@ -128,8 +130,8 @@ FleetCommands<T> fleet_commands(int call, const propwash::VehicleParameters& veh
 
 /// One call, by rates and thrust or by rotor speeds.
 template <class T>
-void fly(propwash::Fleet<T>& fleet, bool rates, const FleetCommands<T>& commands, int substeps,
-         propwash::ExecutorRef executor = {}) {
+void fly(propwash::Fleet<propwash::Multicopter<>, T>& fleet, bool rates,
+         const FleetCommands<T>& commands, int substeps, propwash::ExecutorRef executor = {}) {
   if (rates) {
     fleet.step(commands.rate_thrust(), substeps, executor);
   } else {
@@ -139,8 +141,8 @@ void fly(propwash::Fleet<T>& fleet, bool rates, const FleetCommands<T>& commands
 
 /// Calls from `first` to `last` of `substeps` steps each.
 template <class T>
-void fly(propwash::Fleet<T>& fleet, bool rates, int first, int last, int substeps,
-         propwash::ExecutorRef executor = {}) {
+void fly(propwash::Fleet<propwash::Multicopter<>, T>& fleet, bool rates, int first, int last,
+         int substeps, propwash::ExecutorRef executor = {}) {
   const auto first_id = fleet.options().first_id;
   for (int call = first; call < last; ++call) {
     fly(fleet, rates, fleet_commands<T>(call, fleet.vehicle(), fleet.size(), first_id), substeps,

@@ -128,7 +128,7 @@ double apart(const T* many, const std::vector<double>& one) {
 
 /// The largest difference between a fleet and single vehicles, IMU readings included.
 template <class T>
-double apart(const pw::Fleet<T>& fleet, Singles& singles) {
+double apart(const pw::Fleet<pw::Multicopter<>, T>& fleet, Singles& singles) {
   double largest = 0.0;
   const auto take = [&](const std::vector<T>& many, std::size_t i, const std::vector<double>& one) {
     const double error = apart(many.data() + i * one.size(), one);
@@ -154,7 +154,7 @@ double apart(const pw::Fleet<T>& fleet, Singles& singles) {
 
 /// A different force and torque for each vehicle.
 template <class T>
-void push(pw::Fleet<T>& fleet, Singles& singles) {
+void push(pw::Fleet<pw::Multicopter<>, T>& fleet, Singles& singles) {
   Dice dice(19);
   std::vector<T> forces, torques;
   for (std::size_t i = 0; i < singles.size(); ++i) {
@@ -168,7 +168,7 @@ void push(pw::Fleet<T>& fleet, Singles& singles) {
 
 /// A different effectiveness for each rotor.
 template <class T>
-void reduce_rotors(pw::Fleet<T>& fleet, Singles& singles) {
+void reduce_rotors(pw::Fleet<pw::Multicopter<>, T>& fleet, Singles& singles) {
   Dice dice(20);
   std::vector<T> factors;
   for (std::size_t i = 0; i < singles.size(); ++i) {
@@ -437,7 +437,7 @@ TEST_CASE("more lanes than a register change no bit", "[fleet]") {
   options.seed = 3;
   const auto vehicle = pw::vehicles::flightgoggles();
   auto narrow = make_fleet<double>(vehicle, 7, options);
-  pw::Fleet<double> wide(vehicle, 7, options, &wide_kernels);
+  pw::Fleet<pw::Multicopter<>, double> wide(vehicle, 7, options, &wide_kernels);
   fly(narrow, true, 0, 20, 10);
   fly(wide, true, 0, 20, 10);
   CHECK(same_bits(everything_of(narrow), everything_of(wide)));

@@ -34,7 +34,7 @@ State start_of(std::size_t i) {
 }
 
 template <class T>
-void set_start(pw::Fleet<T>& fleet) {
+void set_start(pw::Fleet<pw::Multicopter<>, T>& fleet) {
   std::vector<T> position, velocity, attitude, body_rates(3 * size, T(0)), speeds(4 * size, T(0));
   for (std::size_t i = 0; i < size; ++i) {
     const State x = start_of(i);

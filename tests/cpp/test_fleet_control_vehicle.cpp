@@ -54,7 +54,8 @@ pw::TrajectoryCommand<double> tracked(OuterLoop loop, double t) {
   return command;
 }
 
-void step(pw::Fleet<double>& fleet, const pw::TrajectoryCommand<double>& command, int substeps) {
+void step(pw::Fleet<pw::Multicopter<>, double>& fleet, const pw::TrajectoryCommand<double>& command,
+          int substeps) {
   std::vector<double> position, velocity;
   for (std::size_t i = 0; i < fleet.size(); ++i) {
     for (int k = 0; k < 3; ++k) position.push_back(command.point.position[k]);

@@ -12,7 +12,7 @@
 
 namespace pw = propwash;
 using Level = pw::FleetCommandKind::Level;
-using Gradient = pw::FleetGradient<double>;
+using Gradient = pw::FleetGradient<pw::Multicopter<>>;
 using Numbers = std::vector<double>;
 
 namespace {
@@ -78,7 +78,8 @@ struct Flight {
     while (table[k].name != "body.mass") ++k;
     return k;
   }
-  void fly(pw::Fleet<double>& fleet, const Case& which, int call, const Numbers& offset) {
+  void fly(pw::Fleet<pw::Multicopter<>, double>& fleet, const Case& which, int call,
+           const Numbers& offset) {
     auto commands = fleet_commands<double>(call, fleet.vehicle(), size);
     const auto moved = [&](Numbers& part, std::size_t width, std::size_t first, std::size_t all) {
       for (std::size_t k = 0; k < part.size() && !offset.empty(); ++k) {
@@ -100,7 +101,8 @@ struct Flight {
       fleet.step(pw::FleetVelocityCommand<double>{commands.rates, {}, {}}, substeps);
     }
   }
-  void record(pw::Fleet<double>& fleet, std::initializer_list<pw::Span<const double>> parts) {
+  void record(pw::Fleet<pw::Multicopter<>, double>& fleet,
+              std::initializer_list<pw::Span<const double>> parts) {
     gradient->record(fleet, {parts.begin(), parts.size()}, substeps);
   }
 };

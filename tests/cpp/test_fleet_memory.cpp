@@ -2,7 +2,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <propwash/fleet/fleet.hpp>
 #include <propwash/fleet/thread_pool.hpp>
+#include <propwash/vehicle/car.hpp>
 
 #include "catch.hpp"
 #include "fleet_engine.hpp"
@@ -59,7 +61,7 @@ long allocations(F&& f) {
 
 /// All features of a step.
 template <class T>
-pw::Fleet<T> with_everything(bool circuit = false) {
+pw::Fleet<pw::Multicopter<>, T> with_everything(bool circuit = false) {
   auto vehicle = pw::vehicles::crazyflie();  // general shape, dead time, battery
   vehicle.imu.rate = 100.0;
   vehicle.imu.position = {0.01, 0.0, 0.0};
@@ -72,7 +74,7 @@ pw::Fleet<T> with_everything(bool circuit = false) {
 }
 
 template <class T>
-void check_none(pw::Fleet<T> fleet, pw::ExecutorRef executor) {
+void check_none(pw::Fleet<pw::Multicopter<>, T> fleet, pw::ExecutorRef executor) {
   const auto commands = fleet_commands<T>(3, fleet.vehicle(), fleet.size());
   std::vector<T> position(3 * fleet.size());
   std::vector<double> seconds(fleet.size());
@@ -109,6 +111,21 @@ TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
       check_none(with_everything<double>(circuit), executor);
     }
   }
+}
+
+TEST_CASE("a step of a fleet of cars allocates nothing", "[no allocation]") {
+  pw::ThreadPool pool(2);
+  pw::Fleet<pw::Car<>, float> fleet{pw::vehicles::car(), 9999};
+  const std::vector<float> commands(2 * fleet.size(), 1.0f);
+  std::vector<float> rows(3 * fleet.size());
+  for (const bool threads : {false, true}) {
+    const pw::ExecutorRef executor = threads ? pw::ExecutorRef(pool) : pw::ExecutorRef();
+    CHECK(allocations([&] {
+            fleet.step(commands, 3, executor);
+            fleet.read(rows);
+          }) == 0);
+  }
+  CHECK(rows[0] > 0.0f);
 }
 
 TEST_CASE("outer loops allocate only at their first command", "[no allocation]") {

@@ -17,7 +17,8 @@ namespace {
 
 /// Checks that all vehicles except one are bit-identical to those of another fleet.
 template <class T>
-bool same_but(const pw::Fleet<T>& a, const pw::Fleet<T>& b, std::size_t without) {
+bool same_but(const pw::Fleet<pw::Multicopter<>, T>& a, const pw::Fleet<pw::Multicopter<>, T>& b,
+              std::size_t without) {
   for (const auto field :
        {FleetField::position, FleetField::velocity, FleetField::attitude, FleetField::body_rates,
         FleetField::rotor_speeds, FleetField::accelerometer_bias, FleetField::diverged}) {
@@ -35,7 +36,8 @@ bool same_but(const pw::Fleet<T>& a, const pw::Fleet<T>& b, std::size_t without)
 const std::vector<std::uint32_t> delays{0, 1, 5, 3, 2};
 
 /// The command of a vehicle at `step` with calls of `substeps` steps; hover before the first.
-FleetCommands<double> delayed_commands(int step, int substeps, const pw::Fleet<double>& fleet,
+FleetCommands<double> delayed_commands(int step, int substeps,
+                                       const pw::Fleet<pw::Multicopter<>, double>& fleet,
                                        const std::vector<double>& hover) {
   FleetCommands<double> delayed;
   for (std::size_t i = 0; i < fleet.size(); ++i) {
@@ -60,7 +62,7 @@ FleetCommands<double> delayed_commands(int step, int substeps, const pw::Fleet<d
 
 /// m/s, the velocity of the air at each vehicle, from the drag (6) that the accelerometer measures
 /// on a body at rest with stopped rotors.
-std::vector<pw::Vec3<double>> air_of(pw::Fleet<float>& fleet) {
+std::vector<pw::Vec3<double>> air_of(pw::Fleet<pw::Multicopter<>, float>& fleet) {
   const std::vector<float> zero{0.0f, 0.0f, 0.0f};
   const std::vector<float> level{1.0f, 0.0f, 0.0f, 0.0f};
   const std::vector<float> standing(4, 0.0f);

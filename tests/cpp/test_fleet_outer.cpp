@@ -64,8 +64,8 @@ struct OuterRows {
     }
   }
 
-  void step(pw::Fleet<T>& fleet, OuterLoop loop, int substeps, pw::ExecutorRef executor = {},
-            const pw::FleetMotionEstimate<T>& estimate = {}) const {
+  void step(pw::Fleet<pw::Multicopter<>, T>& fleet, OuterLoop loop, int substeps,
+            pw::ExecutorRef executor = {}, const pw::FleetMotionEstimate<T>& estimate = {}) const {
     if (loop == OuterLoop::attitude) {
       fleet.step(pw::FleetAttitudeThrust<T>{attitude, thrust, {}}, substeps, executor, estimate);
     } else if (loop == OuterLoop::velocity) {
@@ -105,7 +105,8 @@ struct OuterRows {
 };
 
 template <class T>
-void fly(pw::Fleet<T>& fleet, OuterLoop loop, int first, int last, int substeps) {
+void fly(pw::Fleet<pw::Multicopter<>, T>& fleet, OuterLoop loop, int first, int last,
+         int substeps) {
   for (int call = first; call < last; ++call) {
     const OuterRows<T> rows(0.02 * call, fleet.size(), fleet.vehicle(), fleet.options().first_id);
     rows.step(fleet, loop, substeps);
@@ -121,7 +122,7 @@ pw::FleetOptions seeded(std::uint64_t seed, bool noise = true) {
 
 /// Zeros, one row of `width` for each vehicle.
 template <class T>
-std::vector<T> zeros(const pw::Fleet<T>& fleet, std::size_t width) {
+std::vector<T> zeros(const pw::Fleet<pw::Multicopter<>, T>& fleet, std::size_t width) {
   return std::vector<T>(fleet.size() * width);
 }
 
@@ -132,7 +133,7 @@ double worst(const std::vector<double>& numbers) {
 }
 
 /// Holds the origin with any loop: level attitude, zero velocity, …
-void hold(pw::Fleet<double>& fleet, OuterLoop loop, int steps) {
+void hold(pw::Fleet<pw::Multicopter<>, double>& fleet, OuterLoop loop, int steps) {
   const auto three = zeros(fleet, 3), one = zeros(fleet, 1);
   std::vector<double> level(4 * fleet.size());
   for (std::size_t i = 0; i < fleet.size(); ++i) level[4 * i] = 1.0;

@@ -33,7 +33,8 @@ pw::VehicleParameters noisy() {
 
 /// The rows of vehicles `first` to `last`.
 template <class T>
-std::vector<T> part_of(const pw::Fleet<T>& fleet, std::size_t first, std::size_t last) {
+std::vector<T> part_of(const pw::Fleet<pw::Multicopter<>, T>& fleet, std::size_t first,
+                       std::size_t last) {
   std::vector<T> part;
   const auto add = [&](const std::vector<T>& all, std::size_t width) {
     for (std::size_t k = first * width; k < last * width; ++k) part.push_back(all[k]);
@@ -52,8 +53,8 @@ std::vector<T> part_of(const pw::Fleet<T>& fleet, std::size_t first, std::size_t
 
 /// Simulates `count` vehicles from `first_id` on for 60 steps, in calls of `substeps`.
 template <class T>
-pw::Fleet<T> simulated(std::size_t count, std::uint32_t first_id, int substeps = 10,
-                       pw::ExecutorRef executor = {}) {
+pw::Fleet<pw::Multicopter<>, T> simulated(std::size_t count, std::uint32_t first_id,
+                                          int substeps = 10, pw::ExecutorRef executor = {}) {
   auto fleet = make_fleet<T>(noisy(), count, numbered(first_id));
   for (int step = 0; step < 60; step += substeps) {
     // commands change every ten steps, for any grouping of calls
@@ -136,7 +137,7 @@ TEST_CASE("a vehicle is bitwise independent of other vehicles and the executor",
 
 TEST_CASE("a number of rotors fixed at compile time gives bitwise equal results", "[fleet]") {
   auto dynamic = make_fleet<float>(noisy(), 9, numbered());
-  pw::Fleet<float, 4> fixed(noisy(), 9, numbered(), &test_kernels<float>);
+  pw::Fleet<pw::Multicopter<4>, float> fixed(noisy(), 9, numbered(), &test_kernels<float>);
   for (int call = 0; call < 5; ++call) {
     const auto commands = fleet_commands<float>(call, noisy(), 9);
     dynamic.step(commands.rate_thrust(), 10);
@@ -145,7 +146,8 @@ TEST_CASE("a number of rotors fixed at compile time gives bitwise equal results"
   std::vector<float> position(27);
   fixed.read(FleetField::position, position);
   CHECK(same_bits(position, rows(dynamic, FleetField::position)));
-  CHECK_THROWS_AS((pw::Fleet<float, 4>(pw::vehicles::hexacopter(), 1, {}, &test_kernels<float>)),
+  CHECK_THROWS_AS((pw::Fleet<pw::Multicopter<4>, float>(pw::vehicles::hexacopter(), 1, {},
+                                                        &test_kernels<float>)),
                   pw::ParameterError);
 }
 

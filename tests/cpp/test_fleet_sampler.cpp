@@ -12,7 +12,8 @@ namespace {
 template <class T>
 class Camera final : public pw::FleetSampler {
  public:
-  Camera(const pw::Fleet<T>& fleet, std::uint64_t interval) : fleet_(fleet), interval_(interval) {
+  Camera(const pw::Fleet<pw::Multicopter<>, T>& fleet, std::uint64_t interval)
+      : fleet_(fleet), interval_(interval) {
     next_step = fleet.steps();
   }
   void sample(std::uint64_t step) override {
@@ -26,7 +27,7 @@ class Camera final : public pw::FleetSampler {
   std::vector<std::vector<T>> seen;
 
  private:
-  const pw::Fleet<T>& fleet_;
+  const pw::Fleet<pw::Multicopter<>, T>& fleet_;
   std::uint64_t interval_;
 };
 
@@ -38,7 +39,7 @@ class Fault final : public pw::FleetSampler {
 
 /// With an IMU that splits steps too, delays, noise and ground contact.
 template <class T>
-pw::Fleet<T> equipped() {
+pw::Fleet<pw::Multicopter<>, T> equipped() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.0046;
   vehicle.imu.rate = 130.0;
@@ -157,7 +158,9 @@ TEST_CASE("samplers continue after a reset with a seed and after restore") {
 TEST_CASE("a sampler may not change the fleet") {
   class Meddler final : public pw::FleetSampler {
    public:
-    explicit Meddler(pw::Fleet<double>& fleet) : fleet_(fleet) { next_step = 10; }
+    explicit Meddler(pw::Fleet<pw::Multicopter<>, double>& fleet) : fleet_(fleet) {
+      next_step = 10;
+    }
     void sample(std::uint64_t) override {
       next_step += 10;
       const std::vector<double> wind(3, 1.0), factors(4, 0.5);
@@ -171,7 +174,7 @@ TEST_CASE("a sampler may not change the fleet") {
     }
 
    private:
-    pw::Fleet<double>& fleet_;
+    pw::Fleet<pw::Multicopter<>, double>& fleet_;
   };
   auto plain = equipped<double>();
   auto fleet = equipped<double>();

@@ -36,8 +36,8 @@ pw::FleetOptions all_options(std::uint64_t seed = 5) {
 }
 
 template <class T>
-pw::Fleet<T> set_up(const VehicleParameters& vehicle, std::size_t size,
-                    const pw::FleetOptions& options) {
+pw::Fleet<pw::Multicopter<>, T> set_up(const VehicleParameters& vehicle, std::size_t size,
+                                       const pw::FleetOptions& options) {
   auto fleet = make_fleet<T>(vehicle, size, options);
   std::vector<std::uint32_t> delays(size);
   std::vector<T> wind, voltage, torque;
@@ -80,7 +80,8 @@ void check_continues(bool rates, bool reduced) {
   CHECK(fleet.snapshot() == saved);
 }
 
-std::string refusal(pw::Fleet<double>& fleet, const std::vector<std::byte>& snapshot) {
+std::string refusal(pw::Fleet<pw::Multicopter<>, double>& fleet,
+                    const std::vector<std::byte>& snapshot) {
   const auto before = fleet.snapshot();
   std::string text;
   try {
@@ -111,7 +112,7 @@ std::vector<VehicleParameters> different(std::size_t size) {
   return vehicles;
 }
 
-std::string error_message(pw::Fleet<double>& fleet,
+std::string error_message(pw::Fleet<pw::Multicopter<>, double>& fleet,
                           const std::vector<VehicleParameters>& vehicles) {
   try {
     fleet.set_parameters(pw::EachVehicle{vehicles});
@@ -141,7 +142,7 @@ TEST_CASE("a restored fleet continues bit for bit, also in another object", "[fl
 TEST_CASE("a snapshot continues in a fleet with another number of lanes", "[fleet]") {
   auto narrow = set_up<double>(with_memory(), 5, all_options());
   fly(narrow, true, 0, 10, 7);
-  pw::Fleet<double> wide(with_memory(), 5, all_options(), &wide_kernels);
+  pw::Fleet<pw::Multicopter<>, double> wide(with_memory(), 5, all_options(), &wide_kernels);
   wide.restore(narrow.snapshot());
   fly(narrow, true, 10, 20, 7);
   fly(wide, true, 10, 20, 7);

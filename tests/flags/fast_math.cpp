@@ -77,7 +77,7 @@ void check_fleet_options() {
     options.turbulence.wind_speed_6m = 5.0;
     options.turbulence.airspeed = 5.0;
     change(options);
-    refused(name, bad, [&] { pw::Fleet<double, 4>(vehicle, 1, options); });
+    refused(name, bad, [&] { pw::Fleet<pw::Multicopter<4>, double>(vehicle, 1, options); });
   };
   for (const double bad : not_finite) {
     with("dt", bad, [&](auto& options) { options.dt = bad; });
@@ -95,7 +95,7 @@ void check_fleet_options() {
 template <class T>
 void check_states() {
   pw::Multicopter<4, T> uav{pw::vehicles::flightgoggles()};
-  pw::Fleet<T, 4> fleet{pw::vehicles::flightgoggles(), 3};
+  pw::Fleet<pw::Multicopter<4>, T> fleet{pw::vehicles::flightgoggles(), 3};
   for (const double value : not_finite) {
     const auto bad = static_cast<T>(value);
     const auto refuse = [&](const char* name, auto change) {
@@ -130,7 +130,7 @@ void check_diverged() {
   const auto huge = std::numeric_limits<T>::max() / T(2);
   pw::FleetOptions options;
   options.noise = false;
-  pw::Fleet<T, 4> fleet{pw::vehicles::flightgoggles(), n, options};
+  pw::Fleet<pw::Multicopter<4>, T> fleet{pw::vehicles::flightgoggles(), n, options};
   std::vector<T> position(3 * n), velocity(3 * n), rates(3 * n);
   for (std::size_t i = 0; i < 3; ++i) {
     velocity[3 * (2 * i) + i] = huge;                                   // the drag overflows

@@ -10,7 +10,7 @@ int main() {
   pw::Multicopter<4> uav{pw::vehicles::flightgoggles()};
   const pw::Vec3<double> rates{0.3, -0.2, 1.0};
   for (int i = 0; i < 960; ++i) uav.step(pw::RateThrust{rates, 9.81}, 1.0 / 960);
-  pw::Fleet<double, 4> fleet{uav.parameters(), 2};
+  pw::Fleet<pw::Multicopter<4>, double> fleet{uav.parameters(), 2};
   const std::vector<double> all_rates(6, 0.1), thrust(2, 9.81);
   fleet.step(pw::FleetRateThrust<double>{all_rates, thrust}, 960);
   std::vector<double> position(6);

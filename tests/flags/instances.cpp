@@ -11,8 +11,10 @@ template class propwash::Multicopter<propwash::Dynamic, double>;
 template class propwash::Car<double>;
 template class propwash::Car<float>;
 template class propwash::RateController<4>;
-template class propwash::Fleet<float>;
-template class propwash::Fleet<double, 4>;
+template class propwash::Fleet<propwash::Multicopter<>, float>;
+template class propwash::Fleet<propwash::Multicopter<4>, double>;
+template class propwash::Fleet<propwash::Car<>, float>;
+template class propwash::Fleet<propwash::Car<>, double>;
 template class propwash::SceneIndex<float>;
 template class propwash::SceneIndex<double>;
 

@@ -16,5 +16,7 @@ int main() {
   print<pw::VehicleParameters, pw::MulticopterState<double, 4>, pw::MulticopterState<float, 4>,
         pw::MulticopterState<double, pw::Dynamic>, pw::RateThrust<double>, pw::ImuReading<double>,
         pw::Multicopter<4>, pw::Multicopter<4>::Snapshot, pw::Multicopter<>::Snapshot,
-        pw::Fleet<float>, pw::Fleet<double, 4>, pw::FleetKernels<float>, pw::Car<double>>();
+        pw::Fleet<pw::Multicopter<>, float>, pw::Fleet<pw::Multicopter<4>, double>,
+        pw::FleetKernels<float>, pw::Fleet<pw::Car<>, float>, pw::VehicleKernels<float>,
+        pw::Car<double>>();
 }

@@ -24,7 +24,7 @@ int main() {
   pw::Multicopter<4> uav{pw::vehicles::flightgoggles()};
   for (int i = 0; i < 960; ++i) uav.step(pw::RateThrust{pw::Vec3<double>{}, 9.81}, 1.0 / 960);
   std::vector<pw::VehicleParameters> vehicles(3, uav.parameters());
-  pw::Fleet<double> fleet{uav.parameters(), vehicles.size()};
+  pw::Fleet<pw::Multicopter<>, double> fleet{uav.parameters(), vehicles.size()};
   pw::ThreadPool pool{2};
   const std::vector<double> rates(3 * vehicles.size()), thrust(vehicles.size(), 9.81);
   fleet.step(pw::FleetRateThrust<double>{rates, thrust}, 10, pool);

@@ -5,7 +5,7 @@ set(root "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(entries ${HEADERS})
 list(FILTER entries EXCLUDE REGEX "/|^(propwash|fwd|version).hpp$")
 set(public ${HEADERS})
-list(FILTER public EXCLUDE REGEX "/impl/|^(render|paint)/|^world/embree.hpp$|^fleet/gradient.hpp$|^math/trace|^vehicle/trace_dynamics.hpp$|^propwash.hpp$")
+list(FILTER public EXCLUDE REGEX "/impl/|^(render|paint)/|^world/embree.hpp$|^fleet/(vehicle_)?gradient.hpp$|^math/trace|^vehicle/trace_dynamics.hpp$|^propwash.hpp$")
 list(REMOVE_ITEM public ${entries})
 
 function(included_by header result)

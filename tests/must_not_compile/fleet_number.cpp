@@ -9,7 +9,7 @@ using Number = double;
 using Number = float;
 #endif
 
-void step(propwash::Fleet<float, 4>& fleet, const std::vector<Number>& rates,
+void step(propwash::Fleet<propwash::Multicopter<4>, float>& fleet, const std::vector<Number>& rates,
           const std::vector<Number>& thrust) {
   fleet.step(propwash::FleetRateThrust<Number>{rates, thrust}, 10);
 }

@@ -6,7 +6,7 @@ struct Sampler : propwash::FleetSampler {
   void sample(std::uint64_t step) override { next_step = step + 10; }
 };
 
-void attach(propwash::Fleet<float, 4>& fleet, Sampler& sampler) {
+void attach(propwash::Fleet<propwash::Multicopter<4>, float>& fleet, Sampler& sampler) {
 #if defined(MISTAKE)
   fleet.attach(Sampler{});
 #endif

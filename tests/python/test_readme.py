@@ -23,7 +23,7 @@ PYTHON_PAGES = (
     "docs/control/control-vehicle.md",
     "docs/control/disturbance_observer.md",
 )
-CPP_PAGES = (*PAGES, "docs/embedding.md")
+CPP_PAGES = (*PAGES, "docs/embedding.md", "docs/custom-vehicle.md")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="README.md is missing")
 

@@ -1,223 +1,352 @@
 #pragma once
 /// @file
-/// Many multicopters at once: one call steps all of them, in SIMD lanes and, with an executor that
-/// has threads, on several cores.
+/// Many vehicles of any kind at once: one call steps all of them, in SIMD lanes and, with an
+/// executor that has threads, on several cores. Fleets of multicopters are
+/// fleet/multicopter_fleet.hpp.
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "propwash/fleet/executor.hpp"
-#include "propwash/fleet/fleet_types.hpp"
-#include "propwash/fleet/impl/fleet_memory.hpp"
-#include "propwash/fleet/impl/fleet_plan.hpp"
-#include "propwash/fleet/impl/fleet_samplers.hpp"
-#include "propwash/fleet/impl/outer_pass.hpp"
+#include "propwash/fleet/impl/blocks.hpp"
+#include "propwash/fleet/impl/bytes.hpp"
+#include "propwash/fleet/impl/vehicle_kernel.hpp"
+#include "propwash/fwd.hpp"
+#include "propwash/integrate/integrate.hpp"
+#include "propwash/math/finite.hpp"
 #include "propwash/math/span.hpp"
-#include "propwash/vehicle/outer_loop_fields.hpp"
+#include "propwash/vehicle/custom_vehicle.hpp"
+#include "propwash/vehicle/impl/fingerprint.hpp"
 
 namespace propwash {
 
-namespace detail {
-struct FleetSnapshotHeader;
-}
-template <class T, int N>
-class FleetGradient;
+/// Options of a fleet of any vehicle, fixed at its construction.
+struct VehicleFleetOptions {
+  Integrator integrator = Integrator::rk4;  ///< rk4 or euler
+  double dt = 1.0 / 960.0;                  ///< s, of every step
+  std::uint64_t seed = 0;                   ///< key of all noise
+  std::uint32_t first_id = 0;               ///< id of vehicle 0 for its noise; the others follow
+  bool noise = true;                        ///< false: none
+};
 
-/// `size` FlightGoggles multicopters with N rotors, or with any number up to twelve (Dynamic).
+namespace detail {
+
+/// The numbers of a struct.
+template <int Width, class T>
+struct Row {
+  T numbers[std::size_t{Width}];
+  template <class X>
+  explicit Row(const X& x) {
+    T* to = numbers;
+    for_each_number(x, [&](const T& number) { *to++ = number; });
+  }
+  operator Span<const T>() const { return {numbers, std::size_t{Width}}; }
+};
+
+}  // namespace detail
+
+/// `size` vehicles of a class that supplies what vehicle/custom_vehicle.hpp lists.
 ///
-///     Fleet<float, 4> fleet{vehicles::flightgoggles(), 4096, options};
-///     fleet.step(FleetRateThrust<float>{rates, thrust}, 10);
+///     Fleet<Car<>, float> cars{vehicles::car(), 1000};
+///     cars.step(commands, 10);  // (size, command_width<Car<>>)
+///     cars.read(states);        // (size, state_width<Car<>>)
 ///
-/// Up to rounding, vehicle i equals Multicopter{parameters, {integrator, seed, first_id + i}}. Its
-/// noise depends only on seed, id and step, so its results are bit-identical in any fleet that uses
-/// the same kernel, on any number of threads. A step allocates nothing, starts no thread and does
-/// not check the values of a command. A dt that is too long for the motors is accepted; `warning()`
-/// then says why the result is doubtful. An exception leaves the fleet unchanged: ParameterError
-/// for invalid vehicles and options, std::invalid_argument for wrong sizes.
-template <class T = float, int N = Dynamic>
+/// The numbers of states, commands and constants are those of their PROPWASH_MEMBERS, in that
+/// order. A vehicle's results depend only on its start, its commands and the seed, id and step of
+/// its noise, so they are bit-identical in any fleet that uses the same kernels, on any number of
+/// threads. A step allocates nothing, starts no thread and does not check the values of a command.
+/// An exception leaves the fleet unchanged: ParameterError for invalid parameters and options,
+/// std::invalid_argument for wrong sizes.
+template <class Vehicle, class T>
 class Fleet {
  public:
-  Fleet(const VehicleParameters& vehicle, std::size_t size, const FleetOptions& options = {},
-        FleetKernelSource<T> kernels = &native_fleet_kernels<T, N>);
+  using Parameters = typename Vehicle::Parameters;                        ///< of a vehicle
+  using State = typename Vehicle::template State<T>;                      ///< of a vehicle
+  using Command = typename Vehicle::template Command<T>;                  ///< of a vehicle
+  using Constants = typename Vehicle::template Constants<T>;              ///< of a vehicle
+  static constexpr int state_width = propwash::state_width<Vehicle>;      ///< numbers of a state
+  static constexpr int command_width = propwash::command_width<Vehicle>;  ///< of a command
+
+  Fleet(const Parameters& parameters, std::size_t size, const VehicleFleetOptions& options = {},
+        const VehicleKernels<T>& kernels = native_vehicle_kernels<Vehicle, T>())
+      : size_(size), options_(options), kernels_(kernels) {
+    detail::check_fleet(size, options.first_id, options.integrator);
+    if (!is_finite(options.dt) || !(options.dt > 0.0)) {
+      PROPWASH_THROW(ParameterError("dt = " + detail::formatted(options.dt) +
+                                    ": expected a finite time > 0 s"));
+    }
+    const auto constants = Vehicle::constants(parameters, options.dt);
+    detail::Fingerprint fingerprint;
+    for_each_number(constants, [&](double number) { fingerprint.add(number); });
+    fingerprint_ = fingerprint.value();
+    constants_ = {lanes(), lanes(), 1, constants_width<Vehicle>};
+    for (std::size_t lane = 0; lane < lanes(); ++lane) put(constants_, lane, constants);
+    const std::size_t padded = (size + lanes() - 1) / lanes() * lanes();
+    state_ = {padded, lanes(), 1, state_width};
+    ids_.resize(padded);
+    reset_at_.resize(padded);
+    for (std::size_t i = 0; i < padded; ++i) {
+      ids_[i] = options.first_id + static_cast<std::uint32_t>(i);
+      put(state_, i, State{});
+    }
+  }
 
   /// Number of vehicles.
-  std::size_t size() const { return memory_.size; }
-  /// Rotors of each vehicle.
-  int rotors() const { return memory_.rotors; }
-  /// The options of the constructor.
-  const FleetOptions& options() const { return plan_.options; }
-  /// The vehicle of the constructor.
-  const VehicleParameters& vehicle() const { return plan_.vehicle; }
-  /// The vehicle that the outer loops assume: options().control_vehicle, or else vehicle().
-  const VehicleParameters& control_vehicle() const { return plan_.control_vehicle(); }
+  std::size_t size() const { return size_; }
+  /// The options of the constructor, with the present seed.
+  const VehicleFleetOptions& options() const { return options_; }
 
-  /// Advances all vehicles by `substeps` steps of dt with the command held constant: a
-  /// FleetRotorSpeeds; a FleetRateThrust, with which the rate controller runs in every step, on the
-  /// noisy gyroscope; or a command to an outer loop, FleetAttitudeThrust, FleetVelocityCommand,
-  /// FleetPositionCommand or FleetTrajectoryCommand.
-  ///
-  /// An outer loop runs in each step whose number is a multiple of outer_loops().interval, and in
-  /// the first step after a change of loop; its output is held in between. It uses the `estimate`,
-  /// by default the true state, held during the call, except for the body rates, which are the rate
-  /// controller's filtered ones. It assumes control_vehicle(), but each vehicle's own weight unless
-  /// options().control_vehicle is set. The first such command allocates. Other commands ignore the
-  /// estimate.
-  void step(const FleetCommand<T>& command, int substeps = 1, ExecutorRef executor = {},
-            const FleetMotionEstimate<T>& estimate = {});
+  /// Advances all vehicles by `substeps` steps of dt with the commands held constant: (size,
+  /// command_width), or (command_width) for all.
+  void step(Span<const T> commands, int substeps = 1, ExecutorRef executor = {}) {
+    detail::check_substeps(substeps);
+    detail::check_count(commands.size(), size_ * std::size_t{command_width}, command_width,
+                        "commands");
+    VehicleBatch<T> batch;
+    batch.state = state_.numbers.data();
+    batch.constants = constants_.numbers.data();
+    batch.constants_stride = has_individual_parameters() ? constants_.stride() * lanes() : 0;
+    batch.commands = commands.data();
+    batch.has_one_command = commands.size() == std::size_t{command_width};
+    batch.ids = ids_.data();
+    batch.size = size_;
+    batch.seed = options_.seed;
+    batch.step = steps_;
+    batch.substeps = substeps;
+    batch.dt = static_cast<T>(options_.dt);
+    batch.noise = options_.noise;
+    const auto kernel = options_.integrator == Integrator::euler ? kernels_.euler : kernels_.rk4;
+    detail::in_chunks(state_.numbers.size() / (state_.stride() * lanes()),
+                      static_cast<std::size_t>(substeps), executor,
+                      [&](std::size_t first, std::size_t last) { kernel(batch, first, last); });
+    steps_ += static_cast<std::uint64_t>(substeps);
+  }
 
-  /// Attaches a sampler until detach(). Calls of step() are split at its samples, with
-  /// bit-identical results. The fleet stores a pointer; a copy of the fleet has no samplers.
-  void attach(FleetSampler& sampler) { samplers_.attach(sampler); }
-  /// Detaches a sampler.
-  void detach(const FleetSampler& sampler) { samplers_.detach(sampler); }
-  /// @throws std::logic_error during a sampler's call, as every change of the fleet does then.
-  void require_idle() const { samplers_.require_idle(); }
+  /// The same with one command for all.
+  void step(const Command& command, int substeps = 1, ExecutorRef executor = {}) {
+    step(Span<const T>(detail::Row<command_width, T>(command)), substeps, executor);
+  }
 
-  /// Gains and limits of the outer loops: outer_loops_for(control_vehicle(), dt) by default.
-  OuterLoopParameters outer_loops() const;
-  /// @throws ParameterError for gains out of range or a vehicle that they cannot control.
-  void set_outer_loops(const OuterLoopParameters& parameters);
-
+  /// Copies the states into (size, state_width) rows.
+  void read(Span<T> rows) const {
+    detail::check_count(rows.size(), size_ * std::size_t{state_width}, 0, "rows");
+    detail::copy_rows(state_.numbers.data(), state_.stride() * lanes(), lanes(), size_, state_width,
+                      rows.data());
+  }
+  /// The state of a vehicle.
+  State state(std::size_t vehicle) const { return get<State>(state_, vehicle); }
+  /// The constants of a vehicle.
+  Constants constants(std::size_t vehicle) const {
+    return get<Constants>(constants_, has_individual_parameters() ? vehicle : 0);
+  }
   /// Writes the time since each vehicle's reset, s: (size).
-  void time(Span<double> seconds) const;
+  void time(Span<double> seconds) const {
+    detail::check_count(seconds.size(), size_, 0, "seconds");
+    for (std::size_t i = 0; i < size_; ++i) {
+      seconds[i] = static_cast<double>(steps_ - reset_at_[i]) * options_.dt;
+    }
+  }
   /// Steps since construction or the last reset with a seed; the noise is a function of it.
   std::uint64_t steps() const { return steps_; }
-  /// Number of elements of a field per vehicle.
-  int width(FleetField field) const { return memory_.extent(field).count; }
-  /// Copies a field into (size, width) rows.
-  void read(FleetField field, Span<T> rows) const;
-  /// Copies the four rigid-body fields in one pass over the fleet's memory.
-  void read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
-                       Span<T> body_rates) const;
-  /// Copies the IMU's readings at the current state, (size, 3) each, m/s^2 and rad/s in sensor
-  /// axes; if the IMU is slower than the physics, the latest sample. Allocates.
-  void read_imu(Span<T> specific_force, Span<T> angular_rate, ExecutorRef executor = {}) const;
 
-  /// Restarts vehicles at time 0: at rest and level at the origin, rotors at hover speed, unless
-  /// `state` specifies otherwise, with controllers reset, biases drawn again and battery circuits
-  /// fully charged. `mask` selects the
-  /// vehicles, one flag each; empty: all. The step counter continues, so that each episode has
-  /// different noise. Attitudes are normalised.
-  /// @throws std::invalid_argument for wrong sizes, values that are not finite or an attitude of
-  /// zero; the object is then unchanged.
-  void reset(const FleetState<T>& state = {}, Span<const bool> mask = {});
-  /// Restarts all vehicles with a new noise seed, as if newly constructed; wind, voltage, delays
-  /// and parameters stay.
-  void reset(const FleetState<T>& state, std::uint64_t seed);
-  /// Replaces parts of the state; time, controllers, biases and noise continue. Throws as reset().
-  void set_state(const FleetState<T>& state, Span<const bool> mask = {});
-
-  /// Sets the mean wind, m/s, world frame: (size, 3), or (3) for all.
-  void set_wind(Span<const T> wind);
-  /// Sets the battery voltage, V: (size), or one for all; unused if battery.nominal_voltage is 0.
-  /// @throws std::invalid_argument if the vehicles have battery circuits, which compute it.
-  void set_battery_voltage(Span<const T> voltage);
-  /// Replaces the batteries by ones at rest with a charge from 0 to 1: (size), or one for all;
-  /// reset() charges to 1. The voltage changes in the next step.
-  /// @throws std::invalid_argument for other numbers, or without battery circuits.
-  void set_state_of_charge(Span<const T> state_of_charge);
-  /// Sets an additional force [N, world frame] and torque [N m, body frame] at the centre of mass:
-  /// (size, 3) each, or (3) for all. The accelerometers measure them.
-  void set_external_wrench(Span<const T> force_W, Span<const T> torque_B);
-  /// Sets factors on the thrust and the aerodynamic torque of each rotor: (size, rotors), or
-  /// (rotors) for all; 1: as in the parameters, 0: a lost propeller. Controllers ignore them. The
-  /// first call makes constants for each vehicle.
-  /// @throws std::invalid_argument for factors outside 0 to max_effectiveness.
-  void set_rotor_effectiveness(Span<const T> factors);
-  /// Sets the delay of commands, 0 to max_action_delay steps: (size), or one for all.
-  /// @throws std::invalid_argument for a longer delay.
-  void set_action_delay(Span<const std::uint32_t> steps);
+  /// Restarts vehicles at time 0 from `rows`: (size, state_width), (state_width) for all, or empty:
+  /// State{}. `mask` selects the vehicles, one flag each; empty: all. The step counter continues,
+  /// so that each episode has different noise. Constants::project is applied to the states.
+  /// @throws std::invalid_argument for wrong sizes or values that are not finite.
+  void reset(Span<const T> rows = {}, Span<const bool> mask = {}) {
+    check(rows, mask);
+    for_each_selected(mask, [&](std::size_t i) {
+      write(rows, i);
+      reset_at_[i] = steps_;
+    });
+  }
+  /// The same from one state for all.
+  void reset(const State& state, Span<const bool> mask = {}) {
+    reset(Span<const T>(detail::Row<state_width, T>(state)), mask);
+  }
+  /// Restarts all vehicles with a new noise seed, as if newly constructed; parameters stay.
+  void reset(Span<const T> rows, std::uint64_t seed) {
+    check(rows, {});
+    options_.seed = seed;
+    steps_ = 0;
+    reset(rows);
+  }
+  /// Replaces states; time and noise continue. Arguments and exceptions are those of reset().
+  void set_state(Span<const T> rows, Span<const bool> mask = {}) {
+    check(rows, mask);
+    for_each_selected(mask, [&](std::size_t i) { write(rows, i); });
+  }
+  /// The same for one state for all.
+  void set_state(const State& state, Span<const bool> mask = {}) {
+    set_state(Span<const T>(detail::Row<state_width, T>(state)), mask);
+  }
 
   /// Replaces the parameters of all vehicles; the state stays. parameters_of(i) returns those of
-  /// vehicle i, the same in every call. The number of rotors and the structural fields (see
-  /// fields.hpp) must equal those of vehicle().
-  /// @throws ParameterError that names the first invalid vehicle; the object is then unchanged.
+  /// vehicle i.
+  /// @throws ParameterError of Vehicle::constants(); the object is then unchanged.
   template <class ParametersOf>
   void set_parameters(const ParametersOf& parameters_of) {
-    samplers_.require_idle();
-    plan_.set_parameters(parameters_of, memory_);
-  }
-  /// The same for the `selected` vehicles, each listed once. The others keep their parameters,
-  /// which parameters_of must return too.
-  template <class ParametersOf>
-  void set_parameters(const ParametersOf& parameters_of, Span<const std::size_t> selected) {
-    samplers_.require_idle();
-    plan_.set_parameters(parameters_of, selected, memory_);
+    detail::FleetBlocks<T> all{ids_.size(), lanes(), 1, constants_width<Vehicle>};
+    for (std::size_t i = 0; i < ids_.size(); ++i) {  // the padding copies the last vehicle
+      const Parameters& parameters = parameters_of(i < size_ ? i : size_ - 1);
+      put(all, i, Vehicle::constants(parameters, options_.dt));
+    }
+    constants_ = std::move(all);
+    is_individual_ = true;
   }
   /// Whether each vehicle has separate constants.
-  bool has_individual_parameters() const { return plan_.individual_parameters; }
-
-  /// Why results with steps of options().dt are doubtful for some vehicle, or an empty string: see
-  /// validate_time_step.
-  std::string warning() const { return plan_.warning(); }
+  bool has_individual_parameters() const { return is_individual_; }
 
   /// Returns the complete state without the parameters; restore() continues bit for bit.
-  std::vector<std::byte> snapshot() const;
+  std::vector<std::byte> snapshot() const {
+    std::vector<std::byte> bytes;
+    bytes.reserve(snapshot_bytes());
+    detail::ByteWriter write(bytes);
+    write(header());
+    for (std::size_t i = 0; i < size_; ++i) visit(*this, i, write);
+    return bytes;
+  }
   /// Restores a snapshot of a fleet of the same vehicle, size and options, on any instruction set.
-  /// @throws std::invalid_argument for other bytes; the object is then unchanged.
-  void restore(Span<const std::byte> snapshot);
+  /// @throws std::invalid_argument for other bytes.
+  void restore(Span<const std::byte> snapshot) {
+    Header loaded;
+    const Header expected = header();
+    bool fits = snapshot.size() == snapshot_bytes();
+    if (fits) {
+      std::memcpy(&loaded, snapshot.data(), sizeof loaded);
+      fits = std::memcmp(&loaded, &expected, offsetof(Header, seed)) == 0 &&
+             loaded.steps <= detail::max_snapshot_steps;
+    }
+    const std::size_t record = (snapshot_bytes() - sizeof loaded) / size_;
+    for (std::size_t i = 0; i < size_ && fits; ++i) {
+      std::uint64_t reset_at = 0;
+      std::memcpy(&reset_at, snapshot.data() + sizeof loaded + i * record, sizeof reset_at);
+      fits = reset_at <= loaded.steps;
+    }
+    if (!fits) {
+      PROPWASH_THROW(std::invalid_argument(
+          "snapshot: expected one of a fleet of this vehicle, number type, size, integrator, noise "
+          "and dt; create such a fleet"));
+    }
+    options_.seed = loaded.seed;
+    steps_ = loaded.steps;
+    detail::ByteReader read(snapshot.data() + sizeof loaded);
+    for (std::size_t i = 0; i < size_; ++i) visit(*this, i, read);
+    options_.first_id = ids_[0];
+  }
 
   /// Memory used per vehicle.
-  double bytes_per_vehicle() const;
+  double bytes_per_vehicle() const {
+    const std::size_t numbers = state_.numbers.size() + constants_.numbers.size();
+    return static_cast<double>(numbers * sizeof(T) +
+                               ids_.size() * (sizeof ids_[0] + sizeof reset_at_[0])) /
+           static_cast<double>(size_);
+  }
 
  private:
-  template <class, int>
-  friend class FleetGradient;
+  using Blocks = detail::FleetBlocks<T>;
 
-  enum class Level : std::uint32_t { none, rates, speeds };
+  /// The start of a snapshot: identification of the fleet, then the state that vehicles share.
+  struct Header {
+    char magic[8] = {'p', 'w', 'a', 'n', 'y', 'f', 'l', '1'};
+    std::uint64_t size = 0;
+    std::uint64_t vehicle = 0;  ///< fingerprint of the constants
+    std::uint32_t width = 0;
+    std::uint32_t bytes_of_number = 0;
+    std::uint32_t integrator = 0;
+    std::uint32_t noise = 0;
+    double dt = 0.0;
+    std::uint64_t seed = 0;
+    std::uint64_t steps = 0;
+  };
 
-  FleetBatch<T> view() const;
-  FleetBatch<T> batch();
-  void restart(std::size_t vehicle);
-  void fill_actions(std::size_t vehicle);
-  detail::LineVector<T> readings_to_hold() const;
-  void reset(const FleetState<T>& state, Span<const bool> mask, detail::LineVector<T>& readings);
-  void refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings);
-  void begin(Level level);
-  /// Steps; calls before(first, last) on each range of blocks before its first step.
-  template <class Before>
-  void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
-               const Before& before);
-  void measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
-               ExecutorRef executor) const;
+  std::size_t lanes() const { return kernels_.lanes; }
+
+  template <class X>
+  static void put(Blocks& blocks, std::size_t vehicle, const X& x) {
+    int field = 0;
+    for_each_number(x,
+                    [&](auto number) { blocks.at(vehicle, 0, field++) = static_cast<T>(number); });
+  }
+  template <class X>
+  static X get(const Blocks& blocks, std::size_t vehicle) {
+    X x{};
+    int field = 0;
+    for_each_number(x, [&](T& number) { number = blocks.at(vehicle, 0, field++); });
+    return x;
+  }
   template <class F>
-  void in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const;
-  void prepare_outer(const OuterLoopParameters& parameters);
-  void begin_outer(OuterLoop loop);
-  void restart_outer(std::size_t vehicle);
-  void step_outer(const FleetCommand<T>& command, const FleetMotionEstimate<T>& estimate,
-                  int substeps, ExecutorRef executor);
-  detail::FleetSnapshotHeader header() const;
-  bool has_reduced_rotors() const;
-  std::size_t snapshot_bytes(int outer_loop) const;
-  template <class Self, class Visit>
-  static void visit(Self& self, std::size_t vehicle, Visit& visit);
+  void for_each_selected(Span<const bool> mask, const F& f) const {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (mask.empty() || mask[i]) f(i);
+    }
+  }
+  void check(Span<const T> rows, Span<const bool> mask) const {
+    if (!mask.empty()) detail::check_count(mask.size(), size_, 0, "mask");
+    if (rows.empty()) return;
+    detail::check_count(rows.size(), size_ * std::size_t{state_width}, state_width, "state");
+    for_each_selected(mask, [&](std::size_t i) {
+      const T* const row = detail::row_of(rows, state_width, i);
+      for (int k = 0; k < state_width; ++k) {
+        if (is_finite(row[k])) continue;
+        PROPWASH_THROW(std::invalid_argument(
+            "number " + std::to_string(k) + " of the state of vehicle " + std::to_string(i) +
+            " = " + detail::formatted(static_cast<double>(row[k])) + ": expected a finite number"));
+      }
+    });
+  }
+  void write(Span<const T> rows, std::size_t vehicle) {
+    State state{};
+    if (!rows.empty()) {
+      const T* number = detail::row_of(rows, state_width, vehicle);
+      for_each_number(state, [&](T& to) { to = *number++; });
+    }
+    if constexpr (detail::HasProject<Constants, State>::value) {
+      state = constants(vehicle).project(state);
+    }
+    put(state_, vehicle, state);
+  }
 
-  detail::FleetPlan<T> plan_;
-  detail::FleetMemory<T> memory_;
-  detail::FleetOuter<T> outer_;
-  detail::FleetSamplers samplers_;
+  Header header() const {
+    Header h;
+    h.size = size_;
+    h.vehicle = fingerprint_;
+    h.width = std::uint32_t{state_width};
+    h.bytes_of_number = sizeof(T);
+    h.integrator = static_cast<std::uint32_t>(options_.integrator);
+    h.noise = options_.noise ? 1 : 0;
+    h.dt = options_.dt;
+    h.seed = options_.seed;
+    h.steps = steps_;
+    return h;
+  }
+  std::size_t snapshot_bytes() const {
+    constexpr std::size_t record =
+        sizeof(std::uint64_t) + sizeof(std::uint32_t) + std::size_t{state_width} * sizeof(T);
+    return sizeof(Header) + size_ * record;
+  }
+  /// Visits every number of one vehicle of `self`, a const or non-const fleet.
+  template <class Self, class Visit>
+  static void visit(Self& self, std::size_t vehicle, Visit& visit) {
+    visit(self.reset_at_[vehicle]);
+    visit(self.ids_[vehicle]);
+    for (int k = 0; k < state_width; ++k) visit(self.state_.at(vehicle, 0, k));
+  }
+
+  std::size_t size_;
+  VehicleFleetOptions options_;
+  VehicleKernels<T> kernels_;
+  Blocks state_;      // padded to whole blocks
+  Blocks constants_;  // of all vehicles, or one block for all
+  bool is_individual_ = false;
+  std::vector<std::uint32_t> ids_;       // padded
+  std::vector<std::uint64_t> reset_at_;  // step of each vehicle's reset
+  std::uint64_t fingerprint_ = 0;
   std::uint64_t steps_ = 0;
-  double imu_phase_ = 0.0;  // fraction of the sampling interval of an IMU slower than the physics
-  Level level_ = Level::none;
 };
 
 }  // namespace propwash
-
-#include "propwash/fleet/impl/fleet_outer.hpp"
-#include "propwash/fleet/impl/fleet_snapshot.hpp"
-#include "propwash/fleet/impl/fleet_state.hpp"
-#include "propwash/fleet/impl/fleet_step.hpp"
-
-#if defined(PROPWASH_STATIC)  // the instances of propwash::static, in src/fleet.cpp
-namespace propwash {
-extern template struct detail::FleetPlan<float>;
-extern template struct detail::FleetPlan<double>;
-extern template class Fleet<float>;
-extern template class Fleet<double>;
-extern template FleetKernels<float> native_fleet_kernels<float, Dynamic>(int, bool);
-extern template FleetKernels<double> native_fleet_kernels<double, Dynamic>(int, bool);
-}  // namespace propwash
-#endif

@@ -12,18 +12,11 @@
 #include <functional>
 #include <vector>
 
-#include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/impl/trace_function.hpp"
 #include "propwash/fleet/impl/trace_step.hpp"
-#include "propwash/math/trace_runner.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
-
-/// The runner of trace programs for the instruction set of the including program.
-inline TraceRunner native_trace_runner() {
-  struct Native {};
-  return &run_trace<Native, NativePack<double>>;
-}
 
 /// The physical states after each command, or their cotangents or tangents: (K, size, width); null:
 /// none.
@@ -49,14 +42,14 @@ struct FleetVariables {
 
 /// A flight recorded for differentiation.
 ///
-///     FleetGradient<double> gradient(fleet, kind, parameters_of, {});
+///     FleetGradient<Multicopter<>> gradient(fleet, kind, parameters_of, {});
 ///     for (…) gradient.record(fleet, command, substeps), fleet.step(…, substeps);
 ///     gradient.pull(cotangents, derivatives);
 ///
 /// Derivatives are computed in double. Noise must be off. During the flight only step() may
 /// change the fleet.
-template <class T = double, int N = Dynamic>
-class FleetGradient {
+template <class T, int N>
+class FleetGradient<Multicopter<N>, T> {
   using Blocks = detail::LineVector<T>;
 
  public:
@@ -67,13 +60,13 @@ class FleetGradient {
   /// computed.
   /// @throws std::invalid_argument for a fleet with noise, turbulence or an IMU slower than its
   /// steps.
-  FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind, const ParametersOf& parameters_of,
-                const std::vector<std::size_t>& requested,
+  FleetGradient(Fleet<Multicopter<N>, T>& fleet, const FleetCommandKind& kind,
+                const ParametersOf& parameters_of, const std::vector<std::size_t>& requested,
                 TraceRunner runner = native_trace_runner());
 
   /// Stores the state of the fleet and the parts of the command that it executes next for
   /// `substeps` steps; empty parts are zero.
-  void record(Fleet<T, N>& fleet, Span<const Span<const T>> parts, int substeps);
+  void record(Fleet<Multicopter<N>, T>& fleet, Span<const Span<const T>> parts, int substeps);
 
   /// Adds the vector-Jacobian product to `to`. If `window` > 0, states at multiples of `window`
   /// commands are constants.
@@ -96,7 +89,7 @@ class FleetGradient {
     bool starts_loop = false;     ///< whether the outer loops begin with this command
   };
   /// What record() would store, for a flight whose commands depend on its states.
-  Point point(Fleet<T, N>& fleet, Span<const Span<const T>> parts, int substeps) const;
+  Point point(Fleet<Multicopter<N>, T>& fleet, Span<const Span<const T>> parts, int substeps) const;
   /// Adds the vector-Jacobian product of one command to `to`.
   /// memory: (size, memory_width()) cotangents of the memory of controllers and delays, past motor
   /// commands first; in: after the command, out: before it.
@@ -108,7 +101,7 @@ class FleetGradient {
   int history_width() const { return motor_slots_ * setting_.rotors + setting_.kept_commands(); }
   /// Whether parameters, wind, external wrench and delays of the fleet are still those of the
   /// construction.
-  bool is_current(const Fleet<T, N>& fleet) const;
+  bool is_current(const Fleet<Multicopter<N>, T>& fleet) const;
 
   /// Number K of recorded commands.
   std::size_t commands() const { return points_.size(); }
@@ -128,7 +121,7 @@ class FleetGradient {
   struct Replay;
   struct Sweep;
 
-  void choose_numbers(const Fleet<T, N>& fleet, const ParametersOf& parameters_of,
+  void choose_numbers(const Fleet<Multicopter<N>, T>& fleet, const ParametersOf& parameters_of,
                       const std::vector<std::size_t>& requested);
   void trace();
   void record_command(Span<const Span<const T>> parts, std::vector<double>& to) const;

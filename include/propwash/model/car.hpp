@@ -5,6 +5,7 @@
 /// Equations (24) to (26) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
 /// docs/model/car.md.
 
+#include "propwash/math/members.hpp"
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -15,6 +16,7 @@ struct CarState {
   T x{};        ///< m, world frame
   T y{};        ///< m, world frame
   T heading{};  ///< rad, psi: counter-clockwise from world x, not wrapped
+  PROPWASH_MEMBERS(x, y, heading)
 };
 
 template <class A, class B>

@@ -10,6 +10,7 @@
 #include "propwash/model/car.hpp"
 #include "propwash/model/process_noise.hpp"
 #include "propwash/random/normal.hpp"
+#include "propwash/vehicle/custom_vehicle.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -19,9 +20,38 @@ template <class T = double>
 struct SpeedYawRate {
   T speed{};     ///< m/s
   T yaw_rate{};  ///< rad/s, counter-clockwise positive
+  PROPWASH_MEMBERS(speed, yaw_rate)
 };
 template <class T>
 SpeedYawRate(T, T) -> SpeedYawRate<T>;
+
+/// The constants of a step of a car.
+template <class P>
+struct CarConstants {
+  P speed_min{};          ///< m/s
+  P speed_max{};          ///< m/s
+  P yaw_rate_limit{};     ///< rad/s
+  P forward_deviation{};  ///< m/s, process noise held for dt, along the heading
+  P left_deviation{};     ///< m/s, process noise held for dt, to the left
+  PROPWASH_MEMBERS(speed_min, speed_max, yaw_rate_limit, forward_deviation, left_deviation)
+
+  /// (24) to (26): the state after a step of dt [s] with a constant command, which is limited to
+  /// the range of the car.
+  template <class Method, class T, class Host, class Time>
+  PROPWASH_FN CarState<T> tick(const Method& method, const CarState<T>& state,
+                               const SpeedYawRate<T>& command, const Host& host,
+                               const Time& dt) const {
+    const T speed = clamp(command.speed, speed_min, speed_max);
+    const T yaw_rate = clamp(command.yaw_rate, P(-yaw_rate_limit), yaw_rate_limit);
+    const auto z = host.normals(Stream::process_noise);  // (26)
+    const T forward = z[0] * forward_deviation;
+    const T left = z[1] * left_deviation;
+    const auto f = [&](const CarState<T>& x) PROPWASH_LAMBDA {
+      return car_derivative(x, speed, yaw_rate, forward, left);
+    };
+    return method(f, state, dt);
+  }
+};
 
 /// Options of a Car.
 struct CarOptions {
@@ -35,10 +65,23 @@ struct CarOptions {
 template <class T = double>
 class Car {
  public:
-  using State = CarState<T>;  ///< pose in the plane
+  /// What Fleet<Car<>> and linearize<Car<>>() need; see vehicle/custom_vehicle.hpp.
+  using Parameters = CarParameters;
+  template <class U>
+  using State = CarState<U>;  ///< pose in the plane
+  template <class U>
+  using Command = SpeedYawRate<U>;  ///< speed and yaw rate
+  template <class P>
+  using Constants = CarConstants<P>;  ///< limits and noise
+  /// @throws ParameterError for invalid parameters.
+  static Constants<double> constants(const CarParameters& parameters, double dt) {
+    validate(parameters);
+    return constants_of(parameters, dt);
+  }
+
   /// The complete state without parameters.
   struct Snapshot {
-    State state{};            ///< pose in the plane
+    CarState<T> state{};      ///< pose in the plane
     double time = 0.0;        ///< s
     std::uint64_t steps = 0;  ///< counter of the noise
     std::uint64_t seed = 0;   ///< seed of the noise
@@ -58,16 +101,16 @@ class Car {
   }
 
   /// The pose after the last step.
-  const State& state() const { return memory_.state; }
+  const CarState<T>& state() const { return memory_.state; }
   /// Replaces the state; time and noise are unchanged.
-  void set_state(const State& state) { memory_.state = state; }
+  void set_state(const CarState<T>& state) { memory_.state = state; }
   /// Restarts at time 0. The noise counter continues, so that episodes differ.
-  void reset(const State& state = {}) {
+  void reset(const CarState<T>& state = {}) {
     memory_.state = state;
     memory_.time = 0.0;
   }
   /// The same with a new seed and the noise counter at 0, like a new car.
-  void reset(const State& state, std::uint64_t seed) {
+  void reset(const CarState<T>& state, std::uint64_t seed) {
     options_.seed = seed;
     memory_ = {state, 0.0, 0, seed, options_.id};
   }
@@ -75,22 +118,12 @@ class Car {
   /// Advances by dt [s] > 0 with a constant command, which is limited to the range of the car.
   template <class U>
   void step(const SpeedYawRate<U>& command, double dt) {
-    const T speed = clamp(T(command.speed), T(parameters_.speed_min), T(parameters_.speed_max));
-    const T limit = static_cast<T>(parameters_.yaw_rate_limit);
-    const T yaw_rate = clamp(T(command.yaw_rate), -limit, limit);
-    T forward{};
-    T left{};
-    if (options_.noise) {  // (26)
-      const SixNormals z =
-          six_normals(options_.seed, options_.id, memory_.steps, Stream::process_noise);
-      forward = T(z[0]) * T(held_noise_deviation(parameters_.process_noise_forward, dt));
-      left = T(z[1]) * T(held_noise_deviation(parameters_.process_noise_left, dt));
-    }
-    const auto f = [&](const State& x) PROPWASH_LAMBDA {
-      return car_derivative(x, speed, yaw_rate, forward, left);
-    };
-    memory_.state = options_.integrator == Integrator::euler ? Euler{}(f, memory_.state, T(dt))
-                                                             : Rk4{}(f, memory_.state, T(dt));
+    const auto constants = cast_numbers<CarConstants<T>>(constants_of(parameters_, dt));
+    const NoiseHost<T> host{options_.seed, options_.id, memory_.steps, options_.noise};
+    const SpeedYawRate<T> cast{T(command.speed), T(command.yaw_rate)};
+    memory_.state = options_.integrator == Integrator::euler
+                        ? constants.tick(Euler{}, memory_.state, cast, host, T(dt))
+                        : constants.tick(Rk4{}, memory_.state, cast, host, T(dt));
     ++memory_.steps;
     memory_.time += dt;
   }
@@ -112,6 +145,12 @@ class Car {
   }
 
  private:
+  static CarConstants<double> constants_of(const CarParameters& of, double dt) {
+    return {of.speed_min, of.speed_max, of.yaw_rate_limit,
+            held_noise_deviation(of.process_noise_forward, dt),
+            held_noise_deviation(of.process_noise_left, dt)};
+  }
+
   CarParameters parameters_;
   CarOptions options_;
   Snapshot memory_{};

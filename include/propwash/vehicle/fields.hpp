@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
+#include "propwash/vehicle/impl/fingerprint.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
@@ -356,32 +356,6 @@ auto fields(const Parameters& parameters) {
 }
 template <class Parameters>
 void fields(const Parameters&&) = delete;  // views of a temporary would dangle
-
-namespace detail {
-
-/// FNV-1a hash (public domain) of numbers.
-class Fingerprint {
- public:
-  template <class Number>
-  void add(Number number) {
-    number += Number(0);  // maps -0.0 to 0.0
-    unsigned char bytes[sizeof number];
-    std::memcpy(bytes, &number, sizeof number);
-    for (const unsigned char byte : bytes) value_ = (value_ ^ byte) * 1099511628211u;
-  }
-  template <class Parameters>
-  void add_fields(const Parameters& parameters) {
-    for (const auto& field : fields(parameters)) {
-      for (int i = 0; i < field.size(); ++i) add(field[i]);
-    }
-  }
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 14695981039346656037u;
-};
-
-}  // namespace detail
 
 /// A hash of all parameters of an inertial measurement unit or a car. Snapshots store it, so that
 /// restore() can detect other parameters.

@@ -10,6 +10,7 @@
 
 #include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_controller.hpp"
+#include "propwash/fwd.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/imu.hpp"
@@ -56,7 +57,7 @@ struct MulticopterOptions {
 ///
 /// Objects are aligned to 64 bytes. Copies are independent; a moved-from object may only be
 /// assigned to or destroyed. See docs/embedding.md.
-template <int N = Dynamic, class T = double>
+template <int N, class T>
 class Multicopter {
   static_assert(N == Dynamic || (N > 0 && N <= max_size),
                 "Multicopter<N, T>: expected N from 1 to 12 rotors, or Dynamic");

@@ -22,7 +22,7 @@ int main() {
   const auto any = fly(pw::Multicopter<>{vehicle});
   fly(pw::Multicopter<6>{pw::vehicles::hexacopter()});
 
-  pw::Fleet<float> fleet{vehicle, 3};
+  pw::Fleet<pw::Multicopter<>, float> fleet{vehicle, 3};
   const std::vector<float> rates(9), thrust(3, 9.9f);
   fleet.step(pw::FleetRateThrust<float>{rates, thrust}, 96);
   std::vector<float> positions(9);

@@ -5,104 +5,22 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "propwash/fleet/fleet_types.hpp"
-#include "propwash/fleet/impl/aligned_vector.hpp"
+#include "propwash/fleet/impl/blocks.hpp"
 #include "propwash/fleet/impl/layout.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash::detail {
 
-/// Throws std::invalid_argument unless count is `expected` or, if that is not 0, `for_all`.
-inline void check_count(std::size_t count, std::size_t expected, std::size_t for_all,
-                        const char* name) {
-  if (count == expected || (for_all != 0 && count == for_all)) return;
-  PROPWASH_THROW(std::invalid_argument(
-      "size of " + std::string(name) + " = " + std::to_string(count) + ": expected " +
-      std::to_string(expected) +
-      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles" : "")));
-}
-
-/// A vehicle's row of an array with one row for each vehicle or one for all.
-template <class T>
-const T* row_of(Span<const T> rows, int width, std::size_t vehicle) {
-  const auto columns = static_cast<std::size_t>(width);
-  return rows.data() + (rows.size() == columns ? 0 : vehicle * columns);
-}
 template <class T>
 Quat<T> attitude_of(const FleetState<T>& state, std::size_t vehicle) {
   const T* const q = row_of(state.attitude, 4, vehicle);
   return {q[0], q[1], q[2], q[3]};
 }
-
-/// Copies fields of a block to rows of its vehicles. Width and Lanes, if not 0, are compile-time
-/// constants for speed.
-template <std::size_t Width, std::size_t Lanes, class T>
-void copy_block_of(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
-                   T* rows) {
-  if constexpr (Width != 0) width = Width;
-  if constexpr (Lanes != 0) lanes = Lanes;
-  for (std::size_t lane = 0; lane < present; ++lane) {
-    for (std::size_t k = 0; k < width; ++k) rows[lane * width + k] = block[k * lanes + lane];
-  }
-}
-template <std::size_t Width, class T>
-void copy_block(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
-                T* rows) {
-  if (lanes == 16) return copy_block_of<Width, 16>(block, lanes, present, width, rows);
-  if (lanes == 8) return copy_block_of<Width, 8>(block, lanes, present, width, rows);
-  copy_block_of<Width, 0>(block, lanes, present, width, rows);
-}
-
-/// Copies fields of all blocks to rows of vehicles.
-template <std::size_t Width, class T>
-void copy_rows_of(const T* blocks, std::size_t stride, std::size_t lanes, std::size_t size,
-                  std::size_t width, T* rows) {
-  for (std::size_t first = 0; first < size; first += lanes) {
-    copy_block<Width>(blocks + first / lanes * stride, lanes, std::min(lanes, size - first), width,
-                      rows + first * width);
-  }
-}
-template <class T>
-void copy_rows(const T* blocks, std::size_t stride, std::size_t lanes, std::size_t size, int count,
-               T* rows) {
-  const auto width = static_cast<std::size_t>(count);
-  if (count == 1) return copy_rows_of<1>(blocks, stride, lanes, size, width, rows);
-  if (count == 3) return copy_rows_of<3>(blocks, stride, lanes, size, width, rows);
-  if (count == 4) return copy_rows_of<4>(blocks, stride, lanes, size, width, rows);
-  copy_rows_of<0>(blocks, stride, lanes, size, width, rows);
-}
-
-/// A matrix of `rows` by `width` numbers for each vehicle, in blocks of registers.
-template <class T>
-struct FleetBlocks {
-  std::size_t lanes = 1;
-  int rows = 0;
-  int width = 0;
-  LineVector<T> numbers;
-
-  FleetBlocks() = default;
-  FleetBlocks(std::size_t padded, std::size_t lanes_of_block, int row_count, int columns)
-      : lanes(lanes_of_block), rows(row_count), width(columns), numbers(padded * stride()) {}
-
-  bool empty() const { return numbers.empty(); }
-  std::size_t stride() const {
-    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
-  }
-  std::size_t index(std::size_t vehicle, int row, int column) const {
-    const auto field = static_cast<std::size_t>(row * width + column);
-    return (vehicle / lanes * stride() + field) * lanes + vehicle % lanes;
-  }
-  T& at(std::size_t vehicle, int row, int column) { return numbers[index(vehicle, row, column)]; }
-  const T& at(std::size_t vehicle, int row, int column) const {
-    return numbers[index(vehicle, row, column)];
-  }
-};
 
 /// The state and the inputs of a fleet's vehicles, except the state of the outer loops.
 template <class T>

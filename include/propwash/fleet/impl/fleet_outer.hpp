@@ -1,20 +1,20 @@
 #pragma once
-// The outer loops of Fleet; include propwash/fleet/fleet.hpp.
+// The outer loops of Fleet; include propwash/fleet/multicopter_fleet.hpp.
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
 
 template <class T, int N>
-OuterLoopParameters Fleet<T, N>::outer_loops() const {
+OuterLoopParameters Fleet<Multicopter<N>, T>::outer_loops() const {
   return outer_.is_ready ? outer_.parameters : outer_loops_for(control_vehicle(), options().dt);
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_outer_loops(const OuterLoopParameters& parameters) {
+void Fleet<Multicopter<N>, T>::set_outer_loops(const OuterLoopParameters& parameters) {
   samplers_.require_idle();
   validate(parameters);
   prepare_outer(parameters);
@@ -22,7 +22,7 @@ void Fleet<T, N>::set_outer_loops(const OuterLoopParameters& parameters) {
 
 /// Computes the constants of the loops; allocates their state if absent.
 template <class T, int N>
-void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
+void Fleet<Multicopter<N>, T>::prepare_outer(const OuterLoopParameters& parameters) {
   validate_outer_loops(control_vehicle());
   using Run = detail::OuterRun<T>;
   if (plan_.kernels.lanes > Run::max_lanes || plan_.kernels.lanes % Run::Real::lanes != 0) {
@@ -47,7 +47,7 @@ void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
 
 /// Clears the state of the loops, unless both loops command rates and share the velocity integral.
 template <class T, int N>
-void Fleet<T, N>::begin_outer(OuterLoop loop) {
+void Fleet<Multicopter<N>, T>::begin_outer(OuterLoop loop) {
   const bool continues = outer_.loop >= 0 && commands_rates(loop) && outer_.holds_rates();
   outer_.loop = static_cast<int>(loop);
   if (!continues) std::fill(outer_.memory.begin(), outer_.memory.end(), T(0));
@@ -55,7 +55,7 @@ void Fleet<T, N>::begin_outer(OuterLoop loop) {
 
 /// Clears the state of a vehicle's loops, and sets their held output to hover.
 template <class T, int N>
-void Fleet<T, N>::restart_outer(std::size_t vehicle) {
+void Fleet<Multicopter<N>, T>::restart_outer(std::size_t vehicle) {
   for (int field = 0; field < outer_.fields; ++field) {
     outer_.memory[outer_.memory_at(vehicle, field, memory_.lanes())] = T(0);
   }
@@ -69,8 +69,9 @@ void Fleet<T, N>::restart_outer(std::size_t vehicle) {
 
 /// Steps with the held output of a loop, and runs the loop when it is due.
 template <class T, int N>
-void Fleet<T, N>::step_outer(const FleetCommand<T>& of, const FleetMotionEstimate<T>& estimate,
-                             int substeps, ExecutorRef executor) {
+void Fleet<Multicopter<N>, T>::step_outer(const FleetCommand<T>& of,
+                                          const FleetMotionEstimate<T>& estimate, int substeps,
+                                          ExecutorRef executor) {
   const detail::OuterRows<T> command(of);
   const auto require = [this](Span<const T> rows, std::size_t width, const char* name) {
     if (!rows.empty()) detail::check_count(rows.size(), size() * width, 0, name);

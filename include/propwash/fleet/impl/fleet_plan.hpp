@@ -223,16 +223,8 @@ struct FleetPlan {
   }
 
   void check_options() const {
+    check_fleet(size, options.first_id, options.integrator);
     const auto refuse = [](const std::string& text) { PROPWASH_THROW(ParameterError(text)); };
-    if (size < 1) refuse("size = 0: expected at least 1 vehicle");
-    const std::uint64_t ids = (std::uint64_t{1} << 32) - options.first_id;
-    if (size > ids) {
-      refuse("size = " + std::to_string(size) + ": expected at most " + std::to_string(ids) +
-             " vehicles, so that ids fit in 32 bits");
-    }
-    if (options.integrator == Integrator::symplectic_euler) {
-      refuse("integrator = symplectic_euler: expected rk4 or euler");
-    }
     const auto& air = options.turbulence;
     if (!is_finite(air.wind_speed_6m) || air.wind_speed_6m < 0.0) {
       refuse("turbulence.wind_speed_6m = " + formatted(air.wind_speed_6m) +

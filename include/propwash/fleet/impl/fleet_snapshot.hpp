@@ -1,11 +1,11 @@
 #pragma once
-// Snapshots of Fleet; include propwash/fleet/fleet.hpp.
+// Snapshots of Fleet; include propwash/fleet/multicopter_fleet.hpp.
 
-#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/impl/bytes.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
 
@@ -37,39 +37,10 @@ struct FleetSnapshotHeader {
   std::uint32_t padding = 0;
 };
 
-/// More than any program can step, and small enough that step counters cannot overflow.
-inline constexpr std::uint64_t max_snapshot_steps = std::uint64_t{1} << 62;
-
-/// Writes or reads plain values one after the other.
-class ByteWriter {
- public:
-  explicit ByteWriter(std::vector<std::byte>& to) : to_(to) {}
-  template <class Value>
-  void operator()(const Value& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    to_.insert(to_.end(), bytes, bytes + sizeof value);
-  }
-
- private:
-  std::vector<std::byte>& to_;
-};
-class ByteReader {
- public:
-  explicit ByteReader(const std::byte* from) : from_(from) {}
-  template <class Value>
-  void operator()(Value& value) {
-    std::memcpy(&value, from_, sizeof value);
-    from_ += sizeof value;
-  }
-
- private:
-  const std::byte* from_;
-};
-
 }  // namespace detail
 
 template <class T, int N>
-detail::FleetSnapshotHeader Fleet<T, N>::header() const {
+detail::FleetSnapshotHeader Fleet<Multicopter<N>, T>::header() const {
   detail::FleetSnapshotHeader h;
   h.size = size();
   h.vehicle = fingerprint(vehicle(), options().control_vehicle);
@@ -98,7 +69,7 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
 }
 
 template <class T, int N>
-bool Fleet<T, N>::has_reduced_rotors() const {
+bool Fleet<Multicopter<N>, T>::has_reduced_rotors() const {
   const int first = memory_.layout().rotor_effectiveness();
   for (std::size_t i = 0; i < size() && !plan_.nominal_rotors.empty(); ++i) {
     for (int r = 0; r < rotors(); ++r) {
@@ -111,7 +82,7 @@ bool Fleet<T, N>::has_reduced_rotors() const {
 /// Visits every number of one vehicle of `self`, a const or non-const fleet.
 template <class T, int N>
 template <class Self, class Visit>
-void Fleet<T, N>::visit(Self& self, std::size_t i, Visit& visit) {
+void Fleet<Multicopter<N>, T>::visit(Self& self, std::size_t i, Visit& visit) {
   detail::FleetMemory<T>::visit(self.memory_, i, visit);
   auto& outer = self.outer_;
   if (outer.loop < 0) return;
@@ -124,7 +95,7 @@ void Fleet<T, N>::visit(Self& self, std::size_t i, Visit& visit) {
 }
 
 template <class T, int N>
-std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
+std::size_t Fleet<Multicopter<N>, T>::snapshot_bytes(int outer_loop) const {
   std::size_t numbers = 0;
   if (outer_loop >= 0) {
     const bool rates = commands_rates(static_cast<OuterLoop>(outer_loop));
@@ -136,7 +107,7 @@ std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
 }
 
 template <class T, int N>
-std::vector<std::byte> Fleet<T, N>::snapshot() const {
+std::vector<std::byte> Fleet<Multicopter<N>, T>::snapshot() const {
   std::vector<std::byte> bytes;
   bytes.reserve(snapshot_bytes(outer_.loop));
   detail::ByteWriter write(bytes);
@@ -146,7 +117,7 @@ std::vector<std::byte> Fleet<T, N>::snapshot() const {
 }
 
 template <class T, int N>
-void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
+void Fleet<Multicopter<N>, T>::restore(Span<const std::byte> snapshot) {
   samplers_.require_idle();
   const auto refuse = [](const std::string& text) {
     PROPWASH_THROW(std::invalid_argument("snapshot: " + text));

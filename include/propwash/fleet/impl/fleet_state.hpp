@@ -1,16 +1,16 @@
 #pragma once
-// Construction, state, resets and settings of Fleet; include propwash/fleet/fleet.hpp.
+// Construction, state, resets and settings of Fleet; include propwash/fleet/multicopter_fleet.hpp.
 
 #include <stdexcept>
 #include <string>
 
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
 
 template <class T, int N>
-Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const FleetOptions& options,
-                   FleetKernelSource<T> kernels)
+Fleet<Multicopter<N>, T>::Fleet(const VehicleParameters& vehicle, std::size_t size,
+                                const FleetOptions& options, FleetKernelSource<T> kernels)
     : plan_(vehicle, size, options, kernels, N),
       memory_(size, plan_.rotors, plan_.lanes(), options.first_id, plan_.motor_slots(),
               plan_.action_slots()) {
@@ -21,20 +21,20 @@ Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const Fle
 
 // not in the class, as the units of the extension that call these are not optimised for loops
 template <class T, int N>
-void Fleet<T, N>::read(FleetField field, Span<T> rows) const {
+void Fleet<Multicopter<N>, T>::read(FleetField field, Span<T> rows) const {
   memory_.read(field, rows);
   if (field != FleetField::battery_voltage) return;
   for (T& voltage : rows) voltage *= static_cast<T>(vehicle().battery.nominal_voltage);
 }
 
 template <class T, int N>
-void Fleet<T, N>::read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
-                                  Span<T> body_rates) const {
+void Fleet<Multicopter<N>, T>::read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
+                                               Span<T> body_rates) const {
   memory_.read_kinematics(position, velocity, attitude, body_rates);
 }
 
 template <class T, int N>
-void Fleet<T, N>::time(Span<double> seconds) const {
+void Fleet<Multicopter<N>, T>::time(Span<double> seconds) const {
   detail::check_count(seconds.size(), size(), 0, "seconds");
   for (std::size_t i = 0; i < size(); ++i) {
     seconds[i] = static_cast<double>(steps_ - memory_.reset_at[i]) * options().dt;
@@ -42,8 +42,8 @@ void Fleet<T, N>::time(Span<double> seconds) const {
 }
 
 template <class T, int N>
-void Fleet<T, N>::read_imu(Span<T> specific_force, Span<T> angular_rate,
-                           ExecutorRef executor) const {
+void Fleet<Multicopter<N>, T>::read_imu(Span<T> specific_force, Span<T> angular_rate,
+                                        ExecutorRef executor) const {
   detail::check_count(specific_force.size(), size() * 3, 0, "specific_force");
   detail::check_count(angular_rate.size(), size() * 3, 0, "angular_rate");
   const std::size_t lanes = memory_.lanes();
@@ -61,7 +61,7 @@ void Fleet<T, N>::read_imu(Span<T> specific_force, Span<T> angular_rate,
 }
 
 template <class T, int N>
-double Fleet<T, N>::bytes_per_vehicle() const {
+double Fleet<Multicopter<N>, T>::bytes_per_vehicle() const {
   const auto bytes = [](const auto& v) { return static_cast<double>(v.size() * sizeof v[0]); };
   return (bytes(memory_.state.numbers) + bytes(plan_.constants) + bytes(plan_.starts) +
           bytes(memory_.ids) + bytes(memory_.reset_at) +
@@ -74,7 +74,7 @@ double Fleet<T, N>::bytes_per_vehicle() const {
 
 /// Puts a vehicle at its start and draws its biases and the stationary turbulence.
 template <class T, int N>
-void Fleet<T, N>::restart(std::size_t vehicle) {
+void Fleet<Multicopter<N>, T>::restart(std::size_t vehicle) {
   const T* const from = plan_.start(vehicle);
   memory_.restart(vehicle, from + plan_.start_hover, steps_);
   if (plan_.switches.battery_circuit) {
@@ -99,7 +99,7 @@ void Fleet<T, N>::restart(std::size_t vehicle) {
 
 /// Before its first command, a vehicle's delayed action is hover.
 template <class T, int N>
-void Fleet<T, N>::fill_actions(std::size_t vehicle) {
+void Fleet<Multicopter<N>, T>::fill_actions(std::size_t vehicle) {
   const T* const from = plan_.start(vehicle);
   const T hover[] = {T(0), T(0), T(0), from[plan_.start_weight]};
   if (level_ == Level::speeds) {
@@ -110,7 +110,7 @@ void Fleet<T, N>::fill_actions(std::size_t vehicle) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
+void Fleet<Multicopter<N>, T>::reset(const FleetState<T>& state, Span<const bool> mask) {
   samplers_.require_idle();
   memory_.check(state, mask);
   detail::LineVector<T> readings = readings_to_hold();
@@ -119,13 +119,13 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
 
 /// Allocated before anything changes, because the allocation may fail.
 template <class T, int N>
-detail::LineVector<T> Fleet<T, N>::readings_to_hold() const {
+detail::LineVector<T> Fleet<Multicopter<N>, T>::readings_to_hold() const {
   return detail::LineVector<T>(plan_.switches.imu_is_slower ? memory_.padded() * 6 : 0);
 }
 
 template <class T, int N>
-void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask,
-                        detail::LineVector<T>& readings) {
+void Fleet<Multicopter<N>, T>::reset(const FleetState<T>& state, Span<const bool> mask,
+                                     detail::LineVector<T>& readings) {
   for (std::size_t i = 0; i < size(); ++i) {
     if (!mask.empty() && !mask[i]) continue;
     restart(i);
@@ -138,7 +138,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask,
 }
 
 template <class T, int N>
-void Fleet<T, N>::reset(const FleetState<T>& state, std::uint64_t seed) {
+void Fleet<Multicopter<N>, T>::reset(const FleetState<T>& state, std::uint64_t seed) {
   samplers_.require_idle();
   memory_.check(state, {});
   detail::LineVector<T> readings = readings_to_hold();
@@ -153,7 +153,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, std::uint64_t seed) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_state(const FleetState<T>& state, Span<const bool> mask) {
+void Fleet<Multicopter<N>, T>::set_state(const FleetState<T>& state, Span<const bool> mask) {
   samplers_.require_idle();
   memory_.check(state, mask);
   for (std::size_t i = 0; i < size(); ++i) {
@@ -163,7 +163,8 @@ void Fleet<T, N>::set_state(const FleetState<T>& state, Span<const bool> mask) {
 
 /// Replaces readings from before the reset, which the IMU would hold until its next sample.
 template <class T, int N>
-void Fleet<T, N>::refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings) {
+void Fleet<Multicopter<N>, T>::refresh_held_readings(Span<const bool> mask,
+                                                     detail::LineVector<T>& readings) {
   const std::size_t lanes = memory_.lanes(), width = 6 * lanes;
   measure(view(), readings.data(), width, {});
   for (std::size_t i = 0; i < size(); ++i) {
@@ -178,7 +179,7 @@ void Fleet<T, N>::refresh_held_readings(Span<const bool> mask, detail::LineVecto
 // ---- settings ----
 
 template <class T, int N>
-void Fleet<T, N>::set_wind(Span<const T> wind) {
+void Fleet<Multicopter<N>, T>::set_wind(Span<const T> wind) {
   samplers_.require_idle();
   detail::check_count(wind.size(), size() * 3, 3, "wind");
   for (std::size_t i = 0; i < size(); ++i) memory_.write(FleetLayout::wind, 3, wind, i);
@@ -186,7 +187,7 @@ void Fleet<T, N>::set_wind(Span<const T> wind) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_battery_voltage(Span<const T> voltage) {
+void Fleet<Multicopter<N>, T>::set_battery_voltage(Span<const T> voltage) {
   samplers_.require_idle();
   detail::check_count(voltage.size(), size(), 1, "voltage");
   if (plan_.switches.battery_circuit) detail::refuse_battery(vehicle());
@@ -200,7 +201,7 @@ void Fleet<T, N>::set_battery_voltage(Span<const T> voltage) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_state_of_charge(Span<const T> state_of_charge) {
+void Fleet<Multicopter<N>, T>::set_state_of_charge(Span<const T> state_of_charge) {
   samplers_.require_idle();
   detail::check_count(state_of_charge.size(), size(), 1, "state_of_charge");
   if (!plan_.switches.battery_circuit) detail::refuse_battery(vehicle());
@@ -216,7 +217,7 @@ void Fleet<T, N>::set_state_of_charge(Span<const T> state_of_charge) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_external_wrench(Span<const T> force_W, Span<const T> torque_B) {
+void Fleet<Multicopter<N>, T>::set_external_wrench(Span<const T> force_W, Span<const T> torque_B) {
   samplers_.require_idle();
   detail::check_count(force_W.size(), size() * 3, 3, "force_W");
   detail::check_count(torque_B.size(), size() * 3, 3, "torque_B");
@@ -228,7 +229,7 @@ void Fleet<T, N>::set_external_wrench(Span<const T> force_W, Span<const T> torqu
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
+void Fleet<Multicopter<N>, T>::set_rotor_effectiveness(Span<const T> factors) {
   samplers_.require_idle();
   const auto rotors = static_cast<std::size_t>(this->rotors());
   detail::check_count(factors.size(), size() * rotors, rotors, "factors");
@@ -246,7 +247,7 @@ void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::set_action_delay(Span<const std::uint32_t> steps) {
+void Fleet<Multicopter<N>, T>::set_action_delay(Span<const std::uint32_t> steps) {
   samplers_.require_idle();
   detail::check_count(steps.size(), size(), 1, "steps");
   for (std::size_t i = 0; i < steps.size(); ++i) {

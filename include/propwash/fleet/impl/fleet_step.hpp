@@ -1,16 +1,13 @@
 #pragma once
-// The steps of Fleet; include propwash/fleet/fleet.hpp.
+// The steps of Fleet; include propwash/fleet/multicopter_fleet.hpp.
 
-#include <algorithm>
-#include <stdexcept>
-
-#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/multicopter_fleet.hpp"
 
 namespace propwash {
 
 /// The arguments of kernels that read the state.
 template <class T, int N>
-FleetBatch<T> Fleet<T, N>::view() const {
+FleetBatch<T> Fleet<Multicopter<N>, T>::view() const {
   FleetBatch<T> batch;
   batch.state = memory_.state.numbers.data();
   batch.constants = plan_.constants.data();
@@ -29,7 +26,7 @@ FleetBatch<T> Fleet<T, N>::view() const {
 
 /// The arguments of kernels that step.
 template <class T, int N>
-FleetBatch<T> Fleet<T, N>::batch() {
+FleetBatch<T> Fleet<Multicopter<N>, T>::batch() {
   FleetBatch<T> batch = view();
   batch.next_state = memory_.state.numbers.data();
   if (auto& ring = memory_.past_motor_commands; !ring.empty()) {
@@ -47,13 +44,10 @@ FleetBatch<T> Fleet<T, N>::batch() {
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetCommand<T>& command, int substeps, ExecutorRef executor,
-                       const FleetMotionEstimate<T>& estimate) {
+void Fleet<Multicopter<N>, T>::step(const FleetCommand<T>& command, int substeps,
+                                    ExecutorRef executor, const FleetMotionEstimate<T>& estimate) {
   samplers_.require_idle();
-  if (substeps < 1) {
-    PROPWASH_THROW(
-        std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
-  }
+  detail::check_substeps(substeps);
   const Span<const T>* rows = command.parts;
   for (const FleetCommandPart& part : parts_of(command.kind)) {
     const auto width = static_cast<std::size_t>(part.width_for(rotors()));
@@ -80,7 +74,7 @@ void Fleet<T, N>::step(const FleetCommand<T>& command, int substeps, ExecutorRef
 
 /// Prepares a call of step().
 template <class T, int N>
-void Fleet<T, N>::begin(Level level) {
+void Fleet<Multicopter<N>, T>::begin(Level level) {
   if (level != level_) {
     level_ = level;
     for (std::size_t i = 0; i < size() && !memory_.past_actions.empty(); ++i) fill_actions(i);
@@ -92,8 +86,8 @@ void Fleet<T, N>::begin(Level level) {
 
 template <class T, int N>
 template <class Before>
-void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
-                          const Before& before) {
+void Fleet<Multicopter<N>, T>::advance(FleetBatch<T>& batch, Level level, int substeps,
+                                       ExecutorRef executor, const Before& before) {
   bool is_first = true;
   const auto step = plan_.kernel(level == Level::rates);
   while (substeps > 0) {
@@ -107,11 +101,11 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
       is_due = plan_.switches.imu_is_slower &&
                sample_is_due(imu_phase, options().dt, vehicle().imu.rate);
     }
-    in_chunks(static_cast<std::size_t>(batch.substeps), executor,
-              [&](std::size_t first, std::size_t last) {
-                if (is_first) before(first, last);
-                step(batch, first, last);
-              });
+    detail::in_chunks(memory_.blocks(), static_cast<std::size_t>(batch.substeps), executor,
+                      [&](std::size_t first, std::size_t last) {
+                        if (is_first) before(first, last);
+                        step(batch, first, last);
+                      });
     is_first = false;
     steps_ += static_cast<std::uint64_t>(batch.substeps);
     substeps -= batch.substeps;
@@ -124,23 +118,10 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
   }
 }
 
-/// Calls f(first, last) on ranges of all blocks, each large enough for a thread.
 template <class T, int N>
-template <class F>
-void Fleet<T, N>::in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const {
-  const std::size_t blocks = memory_.blocks();
-  const std::size_t smallest =
-      std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
-  const std::size_t chunk = std::max(smallest, blocks / 64);
-  const std::size_t chunks = (blocks + chunk - 1) / chunk;
-  if (chunks == 1) return f(std::size_t{0}, blocks);
-  executor(chunks, [&](std::size_t i) { f(i * chunk, std::min(blocks, (i + 1) * chunk)); });
-}
-
-template <class T, int N>
-void Fleet<T, N>::measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
-                          ExecutorRef executor) const {
-  in_chunks(4, executor, [&](std::size_t first, std::size_t last) {
+void Fleet<Multicopter<N>, T>::measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
+                                       ExecutorRef executor) const {
+  detail::in_chunks(memory_.blocks(), 4, executor, [&](std::size_t first, std::size_t last) {
     plan_.kernels.measure(batch, first, last, readings, stride);
   });
 }

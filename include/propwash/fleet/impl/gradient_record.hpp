@@ -31,9 +31,11 @@ std::vector<double> gradient_numbers(const VehicleParameters& vehicle, const Fle
 }  // namespace detail
 
 template <class T, int N>
-FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind,
-                                   const ParametersOf& parameters_of,
-                                   const std::vector<std::size_t>& requested, TraceRunner runner)
+FleetGradient<Multicopter<N>, T>::FleetGradient(Fleet<Multicopter<N>, T>& fleet,
+                                                const FleetCommandKind& kind,
+                                                const ParametersOf& parameters_of,
+                                                const std::vector<std::size_t>& requested,
+                                                TraceRunner runner)
     : size_(fleet.size()),
       fleet_lanes_(fleet.memory_.lanes()),
       kind_(kind),
@@ -123,9 +125,9 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
 
 /// Computes the constants, which of them are inputs, and their derivatives.
 template <class T, int N>
-void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
-                                         const ParametersOf& parameters_of,
-                                         const std::vector<std::size_t>& requested) {
+void FleetGradient<Multicopter<N>, T>::choose_numbers(const Fleet<Multicopter<N>, T>& fleet,
+                                                      const ParametersOf& parameters_of,
+                                                      const std::vector<std::size_t>& requested) {
   const auto setting = fleet.plan_.setting();
   const std::size_t vehicles = is_individual_ ? size_ : 1;
   std::vector<double> effectiveness;
@@ -194,7 +196,7 @@ void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
 }
 
 template <class T, int N>
-void FleetGradient<T, N>::trace() {
+void FleetGradient<Multicopter<N>, T>::trace() {
   const int state = setting_.state();
   const int environment = setting_.environment();
   const auto with_shape = [&](auto shape) {
@@ -225,16 +227,15 @@ void FleetGradient<T, N>::trace() {
 }
 
 template <class T, int N>
-void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> parts,
-                                 int substeps) {
+void FleetGradient<Multicopter<N>, T>::record(Fleet<Multicopter<N>, T>& fleet,
+                                              Span<const Span<const T>> parts, int substeps) {
   points_.push_back(point(fleet, parts, substeps));
 }
 
 template <class T, int N>
-typename FleetGradient<T, N>::Point FleetGradient<T, N>::point(Fleet<T, N>& fleet,
-                                                               Span<const Span<const T>> parts,
-                                                               int substeps) const {
-  using Level = typename Fleet<T, N>::Level;
+typename FleetGradient<Multicopter<N>, T>::Point FleetGradient<Multicopter<N>, T>::point(
+    Fleet<Multicopter<N>, T>& fleet, Span<const Span<const T>> parts, int substeps) const {
+  using Level = typename Fleet<Multicopter<N>, T>::Level;
   Point point;
   point.step = fleet.steps_;
   point.substeps = substeps;
@@ -271,7 +272,7 @@ typename FleetGradient<T, N>::Point FleetGradient<T, N>::point(Fleet<T, N>& flee
 }
 
 template <class T, int N>
-bool FleetGradient<T, N>::is_current(const Fleet<T, N>& fleet) const {
+bool FleetGradient<Multicopter<N>, T>::is_current(const Fleet<Multicopter<N>, T>& fleet) const {
   const auto& plan = fleet.plan_;
   TickSwitches switches = plan.switches;
   switches.has_lever_arm = setting_.switches.has_lever_arm;
@@ -309,8 +310,8 @@ bool FleetGradient<T, N>::is_current(const Fleet<T, N>& fleet) const {
 
 /// Joins the parts of a command into one row per vehicle.
 template <class T, int N>
-void FleetGradient<T, N>::record_command(Span<const Span<const T>> parts,
-                                         std::vector<double>& to) const {
+void FleetGradient<Multicopter<N>, T>::record_command(Span<const Span<const T>> parts,
+                                                      std::vector<double>& to) const {
   if (parts.size() == 1) {
     to.assign(parts[0].data(), parts[0].data() + parts[0].size());
     return;

@@ -10,7 +10,7 @@ namespace propwash {
 /// The inputs of the traced functions in the steps of a command, for trace_lanes vehicles. Rows
 /// have a number for each of these vehicles; those beyond the last vehicle are zero.
 template <class T, int N>
-struct FleetGradient<T, N>::Replay {
+struct FleetGradient<Multicopter<N>, T>::Replay {
   Replay(const FleetGradient& all, std::size_t group)
       : g(all),
         first(group * lanes),
@@ -267,7 +267,7 @@ struct FleetGradient<T, N>::Replay {
 };
 
 template <class T, int N>
-bool FleetGradient<T, N>::is_due(const Point& point, int substep) const {
+bool FleetGradient<Multicopter<N>, T>::is_due(const Point& point, int substep) const {
   if (loop_.moving == 0) return substep == 0;
   return (point.step + static_cast<std::uint64_t>(substep)) % interval_ == 0 ||
          (substep == 0 && point.starts_loop);

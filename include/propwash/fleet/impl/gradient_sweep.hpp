@@ -10,7 +10,7 @@ namespace propwash {
 /// The derivatives of a group of vehicles: cotangents or tangents of all numbers that steps
 /// carry on.
 template <class T, int N>
-struct FleetGradient<T, N>::Sweep {
+struct FleetGradient<Multicopter<N>, T>::Sweep {
   Sweep(const FleetGradient& all, std::size_t group, bool is_pull)
       : g(all),
         replay(all, group),
@@ -341,31 +341,33 @@ struct FleetGradient<T, N>::Sweep {
 };
 
 template <class T, int N>
-void FleetGradient<T, N>::pull(const FleetRecord<const double>& cotangents,
-                               const FleetVariables<double>& to, std::size_t window,
-                               ExecutorRef executor) const {
+void FleetGradient<Multicopter<N>, T>::pull(const FleetRecord<const double>& cotangents,
+                                            const FleetVariables<double>& to, std::size_t window,
+                                            ExecutorRef executor) const {
   executor(group_count(),
            [&](std::size_t group) { Sweep(*this, group, true).pull(cotangents, to, window); });
 }
 
 template <class T, int N>
-void FleetGradient<T, N>::pull(const Point& point, const FleetRecord<const double>& cotangents,
-                               double* memory, const FleetVariables<double>& to,
-                               ExecutorRef executor) const {
+void FleetGradient<Multicopter<N>, T>::pull(const Point& point,
+                                            const FleetRecord<const double>& cotangents,
+                                            double* memory, const FleetVariables<double>& to,
+                                            ExecutorRef executor) const {
   executor(group_count(), [&](std::size_t group) {
     Sweep(*this, group, true).pull(point, cotangents, memory, to);
   });
 }
 
 template <class T, int N>
-int FleetGradient<T, N>::memory_width() const {
+int FleetGradient<Multicopter<N>, T>::memory_width() const {
   const int of_loop = loop_.moving > 0 ? loop_memory_ + setting_.action() : 0;
   return history_width() + setting_.controller() + of_loop + action_slots_ * setting_.action();
 }
 
 template <class T, int N>
-void FleetGradient<T, N>::push(const FleetVariables<const double>& tangents,
-                               const FleetRecord<double>& to, ExecutorRef executor) const {
+void FleetGradient<Multicopter<N>, T>::push(const FleetVariables<const double>& tangents,
+                                            const FleetRecord<double>& to,
+                                            ExecutorRef executor) const {
   executor(group_count(),
            [&](std::size_t group) { Sweep(*this, group, false).push(tangents, to); });
 }

@@ -7,6 +7,17 @@
 
 #include "propwash/fleet/impl/aligned_vector.hpp"
 #include "propwash/math/trace_program.hpp"
+#include "propwash/math/trace_runner.hpp"
+
+namespace propwash {
+
+/// The runner of trace programs for the instruction set of the including program.
+inline TraceRunner native_trace_runner() {
+  struct Native {};
+  return &run_trace<Native, NativePack<double>>;
+}
+
+}  // namespace propwash
 
 namespace propwash::detail {
 
