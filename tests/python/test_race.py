@@ -323,6 +323,9 @@ def test_a_heading_changes_only_towards_the_path() -> None:
         ({"vehicle": "blackbrid"}, "did you mean 'blackbird'"),
         ({"course": ["Gate10", "Gate99"]}, "course: expected names of gates.*got Gate99"),
         ({"course": []}, "course: expected names of gates"),
+        ({"wind": (5.0, 0.0)}, "wind: expected"),
+        ({"wind": (5.0, 0.0, math.nan)}, "wind: expected"),
+        ({"turbulence": 5.0}, "turbulence: expected a Dryden or None, got 5.0"),
         ({"start": (1.0, 2.0)}, "start, yaw: expected 3 and 1 finite numbers"),
         ({"start": (1.0, 2.0, math.nan)}, "start, yaw: expected"),
         ({"scene": Scene([gate("A", 5.0)])}, "start: expected a point"),
@@ -432,6 +435,8 @@ def test_the_command_flies_other_courses(
         (["--rate", "0.5"], "--rate: expected from 1 to 240"),
         (["--seed", "-3"], "seed: expected a whole number"),
         (["--vehicle", "car"], "expected a multicopter, this is a car"),
+        (["--wind", "5", "nan"], "--wind: expected"),
+        (["--gusts", "-1"], "--gusts: expected a number >= 0"),
         (["--seeds", "0"], "--seeds: expected from 1 to 10000"),
     ],
 )
