@@ -160,6 +160,17 @@ def recorded(**options: Any) -> tuple[list[race.Readings], race.Briefing]:
     return pilots[0].readings, pilots[0].briefing
 
 
+def test_a_pilot_cannot_change_what_it_is_given() -> None:
+    readings, briefing = recorded(image_rate=20.0)
+    seen = [r.beacons for r in readings if r.beacons is not None]
+    images = [r.image.pixels for r in readings if r.image is not None]
+    arrays = [readings[-1].gyroscope, readings[-1].accelerometer, briefing.position, *images]
+    arrays += [getattr(seen[-1], name) for name in ("gates", "corners", "u", "v")]
+    assert images
+    for array in arrays:
+        assert not array.flags.writeable
+
+
 @pytest.mark.parametrize("latency", [0.0, 0.05])
 def test_readings_arrive_at_their_rate_and_delay(latency: float) -> None:
     readings, briefing = recorded(latency=latency, rate=60.0, camera=race.mounted_camera("level"))

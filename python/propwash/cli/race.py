@@ -44,7 +44,10 @@ class RaceOptions:
         metavar=("X", "Y"),
     )
     gusts: float = option(
-        "m/s, strength of gusts: the mean wind 6 m above ground that causes them", 0.0, low=0.0
+        "m/s, strength of gusts: the mean wind 6 m above ground that causes them",
+        0.0,
+        low=0.0,
+        high=100.0,
     )
     sensors: bool = option(
         "fly by IMU, infrared beacons and range finder, without knowing the true state",

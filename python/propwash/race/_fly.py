@@ -16,7 +16,13 @@ from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.race._estimates import Estimates, offset_of
 from propwash.race._instruments import Instruments
-from propwash.race._interface import Briefing, PilotEstimate, PilotMaker, SensorSuite
+from propwash.race._interface import (
+    Briefing,
+    PilotEstimate,
+    PilotMaker,
+    SensorSuite,
+    read_only,
+)
 from propwash.race._race import (
     PERIOD,
     ROW_STEPS,
@@ -109,7 +115,13 @@ def fly(
     else:
         known_gates = _known_gates(scene, nominal, gates)
         briefing = Briefing(
-            tuple(known_gates), point, heading, known, sensors or SensorSuite(), DEFAULT_DT, limits
+            tuple(known_gates),
+            read_only(point.copy()),
+            heading,
+            known,
+            sensors or SensorSuite(),
+            DEFAULT_DT,
+            limits,
         )
         recorder = _Recorder(scene, gates, time_limit, progress)
         _by_sensors(parameters, air, pilot, briefing, recorder, seed)
@@ -189,9 +201,7 @@ class _Recorder:
 
 def _loops(loops: OuterLoops) -> OuterLoops:
     """Outer loops for a race."""
-    return replace(
-        loops, tracking_tilt_limit=_plan.TILT, disturbance_bandwidth=_OBSERVER_BANDWIDTH
-    )
+    return replace(loops, tracking_tilt_limit=_plan.TILT, disturbance_bandwidth=_OBSERVER_BANDWIDTH)
 
 
 def _by_sensors(
