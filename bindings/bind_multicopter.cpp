@@ -66,10 +66,12 @@ std::string kind_of(const Vehicle& vehicle) {
 class PyMulticopter {
  public:
   PyMulticopter(const py::object& parameters, const std::string& integrator, std::uint64_t seed,
-                std::uint32_t id, bool noise, const py::object& control_vehicle)
+                std::uint32_t id, bool noise, const py::object& control_vehicle,
+                const py::object& turbulence)
       : vehicle_(make(vehicle_parameters(parameters),
-                      MulticopterOptions{integrator_named(integrator), seed, id, noise,
-                                         optional_vehicle(control_vehicle)})) {}
+                      with_turbulence(MulticopterOptions{integrator_named(integrator), seed, id,
+                                                         noise, optional_vehicle(control_vehicle)},
+                                      turbulence))) {}
 
   template <class F>
   decltype(auto) visit(F&& f) const {
@@ -309,8 +311,9 @@ void bind_multicopter(py::module_& m) {
   m.attr("max_effectiveness") = max_effectiveness;
   py::class_<Self>(m, "Multicopter", "See propwash.Multicopter.")
       .def(py::init<const py::object&, const std::string&, std::uint64_t, std::uint32_t, bool,
-                    const py::object&>(),
-           "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a, "control_vehicle"_a)
+                    const py::object&, const py::object&>(),
+           "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a, "control_vehicle"_a,
+           "turbulence"_a)
       .def("step", &Self::step, "command"_a, "dt"_a = py::float_(1.0 / 960.0), py::kw_only(),
            "substeps"_a = py::int_(1), "state"_a = py::none(),
            "Advances by `substeps` steps of dt [s] under a held command. dt may differ between "

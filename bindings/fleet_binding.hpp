@@ -17,14 +17,9 @@ inline FleetOptions options_from(const py::dict& from) {
   read("first_id", options.first_id);
   read("noise", options.noise);
   if (!from["floor"].is_none()) read("floor", options.floor);
-  if (const py::object air = from["turbulence"]; !air.is_none()) {
-    const auto number = [&](const char* name) { return air.attr(name).cast<double>(); };
-    options.turbulence = {number("wind_speed_6m"), number("altitude"), number("airspeed")};
-    options.turbulence_heading = number("heading");
-  }
   read("max_action_delay", options.max_action_delay);
   options.control_vehicle = optional_vehicle(from["control_vehicle"]);
-  return options;
+  return with_turbulence(options, from["turbulence"]);
 }
 
 template <class T>

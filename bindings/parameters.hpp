@@ -18,6 +18,16 @@ namespace propwash::bindings {
 VehicleParameters vehicle_parameters(pybind11::handle object);
 /// The same; nothing for None.
 std::optional<VehicleParameters> optional_vehicle(pybind11::handle object);
+
+/// Options with the turbulence of a propwash.Dryden, or None.
+template <class Options>
+Options with_turbulence(Options options, const pybind11::object& air) {
+  if (air.is_none()) return options;
+  const auto number = [&](const char* name) { return air.attr(name).template cast<double>(); };
+  options.turbulence = {number("wind_speed_6m"), number("altitude"), number("airspeed")};
+  options.turbulence_heading = number("heading");
+  return options;
+}
 CarParameters car_parameters(pybind11::handle object);
 ImuParameters<double> imu_parameters(pybind11::handle object);
 

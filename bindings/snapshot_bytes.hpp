@@ -14,7 +14,7 @@
 namespace propwash::bindings {
 
 /// Increased with every change of the order or the meaning of the numbers of a snapshot.
-inline constexpr int snapshot_format = 2;
+inline constexpr int snapshot_format = 3;
 
 /// The first bytes of a snapshot.
 inline std::string snapshot_header(const std::string& kind) {

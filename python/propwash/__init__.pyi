@@ -52,7 +52,6 @@ from .control import (
     linearize as linearize,
 )
 from .fleet import (
-    Dryden as Dryden,
     Fleet as Fleet,
     FleetImuReading as FleetImuReading,
     FleetParameters as FleetParameters,
@@ -93,6 +92,7 @@ from .vehicle import (
     CarTrajectory as CarTrajectory,
     ContactParameters as ContactParameters,
     DragParameters as DragParameters,
+    Dryden as Dryden,
     GroundEffectParameters as GroundEffectParameters,
     Imu as Imu,
     ImuParameters as ImuParameters,

@@ -13,6 +13,7 @@ import propwash as pw
 import pytest
 from helpers import MULTICOPTERS, Array, in_flight, tilted_hexacopter
 from plain_model import packed
+from propwash._rotation import rotation
 
 DT = 1.0 / 960.0
 VEHICLES: dict[str, pw.VehicleParameters] = {
@@ -240,3 +241,50 @@ def test_errors_name_the_file_of_a_vehicle_that_cannot_hover(tmp_path: Path) -> 
     path.write_text(vehicle.replace(rotors=shifted).to_toml())
     with pytest.raises(pw.ParameterError, match=r"shifted\.toml: .*torque"):
         pw.Multicopter(path)
+
+
+@pytest.mark.parametrize("vehicle", ["flightgoggles", "hexacopter", "penguin"])
+@pytest.mark.parametrize("noise", [True, False])
+def test_gusts_are_those_of_a_fleet_of_one(vehicle: str, noise: bool) -> None:
+    air = pw.Dryden(wind_speed_6m=8.0, altitude=10.0, airspeed=8.0, heading=0.7)
+    uav = pw.Multicopter(vehicle, seed=3, id=5, noise=noise, turbulence=air)
+    calm = pw.Multicopter(vehicle, seed=3, id=5, noise=noise)
+    fleet = pw.Fleet(vehicle, 1, "float64", seed=3, first_id=5, noise=noise, turbulence=air)
+    command = pw.RateThrust([0.1, -0.2, 0.3], thrust=uav.parameters.weight)
+    for one in (uav, calm):
+        one.wind = [3.0, 1.0, 0.0]
+    fleet.set_wind([3.0, 1.0, 0.0])
+    for one in (uav, calm, fleet):
+        one.step(command, substeps=960)
+    assert uav.turbulence == air
+    np.testing.assert_allclose(uav.state.velocity, fleet.velocity[0], rtol=1e-9)
+    np.testing.assert_allclose(uav.imu.specific_force, fleet.imu.specific_force[0], rtol=1e-8)
+    assert np.linalg.norm(uav.state.velocity - calm.state.velocity) > 0.01
+
+
+def test_gusts_continue_from_a_snapshot_and_restart_with_a_seed() -> None:
+    air = pw.Dryden(wind_speed_6m=8.0, altitude=10.0, airspeed=8.0)
+    uav = pw.Multicopter(seed=1, turbulence=air)
+    command = pw.RateThrust([0.0, 0.0, 0.0], thrust=uav.parameters.weight)
+    start = uav.snapshot()
+    uav.step(command, substeps=300)
+    middle, copied = uav.snapshot(), pickle.loads(pickle.dumps(uav))
+    uav.step(command, substeps=300)
+    end = uav.snapshot()
+    uav.restore(middle)
+    for one in (uav, copied):
+        one.step(command, substeps=300)
+        assert one.snapshot() == end
+    uav.reset(seed=1)
+    assert uav.snapshot() == start
+
+
+def test_the_derivative_and_the_reading_are_those_of_the_present_air() -> None:
+    """Without noise, the accelerometer measures the acceleration minus gravity."""
+    uav = pw.Multicopter(
+        "hexacopter", noise=False, turbulence=pw.Dryden(9.0, altitude=10.0, airspeed=8.0)
+    )
+    uav.step(pw.RateThrust([0.3, 0.2, 0.1], thrust=20.0), substeps=200)
+    force_W = uav.derivative().velocity - uav.parameters.body.gravity
+    force_B = rotation(uav.state.attitude).T @ force_W
+    np.testing.assert_allclose(force_B, uav.imu.specific_force, atol=1e-9)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from propwash import race
 from propwash.__main__ import main
 from propwash.race import _map as _race_map
-from propwash.race import _pilot, _plan
+from propwash.race import _pilot, _plan, _wind
 from propwash.race._instruments import Instruments
 from propwash.world import Gate, Plane, Scene, Start
 
@@ -55,6 +55,31 @@ def test_the_course_is_flown_by_sensors_alone(mount: str) -> None:
     assert errors.position < 0.2
     assert errors.attitude < math.radians(0.5)
     assert errors.gates < 0.4
+
+
+@pytest.mark.parametrize(("seed", "wind"), [(3, (5.0, 0.0)), (9, (-3.0, 4.0))])
+def test_wind_and_gusts_are_estimated_and_the_course_is_flown(
+    seed: int, wind: tuple[float, float]
+) -> None:
+    """Without a reserve of thrust for the wind, both flights end at a gate."""
+    maker = Kept()
+    gusts = pw.Dryden(5.0, altitude=5.0, airspeed=15.0)
+    result = race.fly(seed, pilot=maker, wind=(*wind, 0.0), turbulence=gusts)
+    assert result.finished
+    assert np.linalg.norm(maker.pilot.wind[:2] - wind) < 4.0
+
+
+def test_the_wind_is_found_from_the_drag() -> None:
+    uav = pw.Multicopter("flightgoggles", seed=1)
+    uav.reset(position=(0.0, 0.0, 50.0))
+    uav.wind = [3.0, -4.0, 0.0]
+    estimate = _wind.WindEstimate(uav.parameters, _plan.drag_of(uav.parameters))
+    for k in range(240 * 6):
+        uav.step(pw.VelocityCommand([2.0, 0.0, 0.0]), substeps=4)
+        estimate.update(uav.imu.specific_force, uav.state.velocity, uav.state.attitude, 4 * DT)
+        if k == 240:
+            assert np.linalg.norm(estimate.wind - uav.wind) < 2.0
+    assert np.linalg.norm(estimate.wind - uav.wind) < 0.5
 
 
 @pytest.mark.parametrize("mount", ["tilted", "level"])
@@ -133,6 +158,17 @@ def recorded(**options: Any) -> tuple[list[race.Readings], race.Briefing]:
     assert result.estimates is None
     assert result.estimation is None
     return pilots[0].readings, pilots[0].briefing
+
+
+def test_a_pilot_cannot_change_what_it_is_given() -> None:
+    readings, briefing = recorded(image_rate=20.0)
+    seen = [r.beacons for r in readings if r.beacons is not None]
+    images = [r.image.pixels for r in readings if r.image is not None]
+    arrays = [readings[-1].gyroscope, readings[-1].accelerometer, briefing.position, *images]
+    arrays += [getattr(seen[-1], name) for name in ("gates", "corners", "u", "v")]
+    assert images
+    for array in arrays:
+        assert not array.flags.writeable
 
 
 @pytest.mark.parametrize("latency", [0.0, 0.05])

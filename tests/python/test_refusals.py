@@ -60,11 +60,12 @@ FLAGS: list[Any] = ["yes", None, NAN, 2, []]
 STEPS = [0.0, -1e-3, NAN, INF, "1", None, [0.001], True, 1j]
 COUNTS = [-1, 1.5, NAN, "1", [1], True, 10**30, -(10**30)]
 NO_NUMBERS = [NAN, -INF, [[[1.0]]], "1", None, True, 1j, [1.0, NAN], {}, object()]
+TURBULENCES = [5.0, (1.0, 2.0, 3.0), "strong"]
 NO_GAINS = [-1.0, NAN, INF, "1", None, [1.0]]
 CONSTRUCTORS: dict[Any, dict[str, list[Any]]] = {
     pw.Multicopter: {
         "vehicle": NO_VEHICLES, "integrator": INTEGRATORS, "seed": SEEDS, "id": SEEDS,
-        "noise": FLAGS,
+        "noise": FLAGS, "turbulence": TURBULENCES,
     },
     pw.Car: {
         "vehicle": NO_VEHICLES, "integrator": ["symplectic_euler", *INTEGRATORS], "seed": SEEDS,
@@ -76,7 +77,7 @@ CONSTRUCTORS: dict[Any, dict[str, list[Any]]] = {
         "dtype": ["float16", "double precision", int, None, 3, "int32", object()],
         "first_id": [-1, 1.5, None, 2**32, 2**33 + 5, 2**64],
         "threads": [-1, 1.5, "2", None, True, 10**6], "floor": [NAN, -INF, "low", [0.0]],
-        "turbulence": [5.0, (1.0, 2.0, 3.0), "strong"], "max_action_delay": [-1, 1.5, 1001, None],
+        "turbulence": TURBULENCES, "max_action_delay": [-1, 1.5, 1001, None],
     },
     pw.Dryden: {
         "wind_speed_6m": [-1.0, NAN], "airspeed": [0.0, "fast"], "altitude": [INF],

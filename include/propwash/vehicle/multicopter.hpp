@@ -18,6 +18,7 @@
 #include "propwash/vehicle/multicopter_snapshot.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/trim.hpp"
+#include "propwash/vehicle/turbulence.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -37,10 +38,13 @@ struct MulticopterOptions {
   Integrator integrator = Integrator::rk4;  ///< method of integration
   std::uint64_t seed = 0;                   ///< seed of all noise
   std::uint32_t id = 0;  ///< vehicle id, selects the noise among vehicles with the same seed
-  bool noise = true;     ///< false: no process noise, IMU noise and IMU bias
+  bool noise = true;  ///< false: no process noise, IMU noise and IMU bias; turbulence remains
   /// The vehicle that all controllers assume; none: the vehicle that they control. See
   /// docs/control/control-vehicle.md.
   std::optional<VehicleParameters> control_vehicle{};
+  /// {wind_speed_6m, altitude, airspeed}; wind_speed_6m 0: none. Added to the wind.
+  DrydenParameters<double> turbulence{};
+  double turbulence_heading = 0.0;  ///< rad, where the mean wind blows to, from world x
 };
 
 /// A multicopter with N rotors, or with up to twelve (Dynamic); the FlightGoggles model.
@@ -138,7 +142,7 @@ class Multicopter {
   /// than the steps.
   ImuReading<T> imu() const { return step_.imu_is_slower ? memory_.held_reading : measured(); }
   /// Time derivative of the state under the inputs of the last step.
-  State derivative() const { return rate(memory_.state, memory_.input); }
+  State derivative() const { return rate(memory_.state, present_input()); }
   /// Time derivative of any state with normalised attitude under commanded rotor speeds, which are
   /// limited: with the present battery voltage, wind and external wrench, without command delay and
   /// noise.
@@ -146,7 +150,7 @@ class Multicopter {
   template <int M, class U>
   State derivative(const State& state, const RotorSpeeds<M, U>& command) const {
     require_rotors(state.rotor_speeds.size());
-    MulticopterInput<T, N> input = memory_.input;
+    MulticopterInput<T, N> input = present_input();
     input.command = limited(constants_.model, speeds_of(command));
     drive_motors(
         constants_.model, input.command, [](SmallArray<T, N>&) {}, has_battery(),
@@ -238,6 +242,15 @@ class Multicopter {
     bool is_checked = false;  // whether dt has passed require_time_step
   };
 
+  bool has_turbulence() const { return options_.turbulence.wind_speed_6m > 0.0; }
+  /// The inputs of the last step, with the velocity of the air at its end.
+  MulticopterInput<T, N> present_input() const {
+    MulticopterInput<T, N> input = memory_.input;
+    if (has_turbulence()) {
+      input.wind_W = input.wind_W + gust_velocity(constants_.turbulence, memory_.turbulence);
+    }
+    return input;
+  }
   void require_rotors(int count) const { detail::require_rotors(count, rotors()); }
   bool has_battery() const { return parameters_.battery.nominal_voltage > 0.0; }
   bool has_circuit() const { return parameters_.battery.cells > 0.0; }

@@ -11,6 +11,7 @@
 #include "propwash/math/finite.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/model/delay.hpp"
+#include "propwash/model/dryden.hpp"
 #include "propwash/model/imu.hpp"
 #include "propwash/vehicle/multicopter_model.hpp"
 #include "propwash/vehicle/ranges.hpp"
@@ -43,6 +44,7 @@ struct MulticopterSnapshot {
   double imu_phase = 0.0;  ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
   double voltage = 0.0;    ///< V, of the battery
   BatteryState<T> battery = battery_at_rest<T>(1.0);  ///< of the battery circuit
+  TurbulenceState<T> turbulence{};                    ///< of the wind
   double dt = 0.0;             ///< s, of the last step; it sets the bandwidth of the IMU noise
   double time = 0.0;           ///< s
   std::uint64_t steps = 0;     ///< counter of the noise since construction or a reset with a seed
@@ -52,8 +54,8 @@ struct MulticopterSnapshot {
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
   PROPWASH_MEMBERS(vehicle, integrator, noise, seed, id, state, controller, bias, input,
                    noise_force_W, noise_torque_B, external_force_W, external_torque_B,
-                   rotor_effectiveness, delay, held_reading, imu_phase, voltage, battery, dt, time,
-                   steps, outer, outer_loop, held_rates, held_speeds)
+                   rotor_effectiveness, delay, held_reading, imu_phase, voltage, battery, turbulence,
+                   dt, time, steps, outer, outer_loop, held_rates, held_speeds)
 };
 
 /// Whether a snapshot is valid for a vehicle: array sizes match the number of rotors, all numbers

@@ -321,14 +321,20 @@ PROPWASH_FN void hold_wrench(const TickConstants<P, N, Shape>& c, Input& input, 
   }
 }
 
+/// The velocity [m/s] of the gusts.
+template <class T, class P>
+PROPWASH_FN Vec3<T> gust_velocity(const TurbulenceConstants<P>& air,
+                                  const TurbulenceState<T>& state) {
+  return turbulence_in_world(turbulence_velocity(air.filter, state), air.cos_heading,
+                             air.sin_heading);
+}
+
 /// The velocity [m/s] of the air: mean wind and turbulence.
 template <class T, class P, int N, class Shape, class Host>
 PROPWASH_FN Vec3<T> air_velocity(const TickConstants<P, N, Shape>& c, const Host& host) {
   const Vec3<T> wind_W = host.wind_W();
   if (!host.switches().turbulence) return wind_W;
-  const auto& air = c.turbulence;
-  return wind_W + turbulence_in_world(turbulence_velocity(air.filter, host.turbulence()),
-                                      air.cos_heading, air.sin_heading);
+  return wind_W + gust_velocity<T>(c.turbulence, host.turbulence());
 }
 
 namespace detail {

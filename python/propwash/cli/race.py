@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,11 +11,14 @@ from propwash import race, viz
 from propwash._files import check_file
 from propwash.cli._options import add_command, option
 from propwash.cli._shared import VEHICLE, image_size, progress
+from propwash.vehicle.turbulence import Dryden
 from propwash.vehicle.validation import located
 from propwash.viz import video as _video
 
 _SUITE = race.SensorSuite()
 _SENSORS = "flight by sensors"
+_HEIGHT, _AIRSPEED = 5.0, 15.0
+"""m and m/s, of a race, for its gusts."""
 _FIELDS = {"reach": "reach", "miss": "miss_rate", "pixels": "deviation", "latency": "latency"}
 """The field of SensorSuite that an option sets."""
 
@@ -33,6 +37,17 @@ class RaceOptions:
         metavar="N",
         low=1,
         high=10_000,
+    )
+    wind: tuple[float, float] = option(
+        "m/s, mean wind towards world x and y, which a pilot by sensors does not know",
+        (0.0, 0.0),
+        metavar=("X", "Y"),
+    )
+    gusts: float = option(
+        "m/s, strength of gusts: the mean wind 6 m above ground that causes them",
+        0.0,
+        low=0.0,
+        high=100.0,
     )
     sensors: bool = option(
         "fly by IMU, infrared beacons and range finder, without knowing the true state",
@@ -120,9 +135,18 @@ def _fly(options: RaceOptions, seed: int, **arguments: Any) -> race.Result:
         options.vehicle,
         scene=course.scene(seed),
         nominal=course.scene(None),
+        wind=(*options.wind, 0.0),
+        turbulence=_gusts(options),
         **_sensor_options(options),
         **arguments,
     )
+
+
+def _gusts(options: RaceOptions) -> Dryden | None:
+    """Dryden turbulence at the height and the speed of a race."""
+    if options.gusts == 0.0:
+        return None
+    return Dryden(options.gusts, _HEIGHT, _AIRSPEED, heading=math.atan2(*reversed(options.wind)))
 
 
 def _runs(options: RaceOptions, count: int) -> None:

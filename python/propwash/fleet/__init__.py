@@ -7,7 +7,6 @@ from propwash.fleet._gradient import FlightGradient
 from propwash.fleet._parameters import FleetParameters, per_motor
 from propwash.fleet._sensors import FleetSensor
 from propwash.fleet._types import (
-    Dryden,
     FleetImuReading,
     FleetIntegrator,
     FleetState,
@@ -17,7 +16,6 @@ from propwash.fleet._types import (
 from propwash.fleet.threads import ThreadPool
 
 __all__ = [
-    "Dryden",
     "Fleet",
     "FleetImuReading",
     "FleetIntegrator",

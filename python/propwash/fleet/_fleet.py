@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from propwash import _checks, _core, _float64
-from propwash._checks import ParameterError
 from propwash.fleet._gradient import FleetGradients
 from propwash.fleet._parameters import FleetParameters
 from propwash.fleet._types import (
     RECORDED,
-    Dryden,
     Flags,
     FleetIntegrator,
     FleetState,
@@ -30,6 +28,7 @@ from propwash.vehicle.commands import Command, CommandSource, as_command
 from propwash.vehicle.multicopter import DEFAULT_DT, MotionEstimate, MulticopterState
 from propwash.vehicle.outer_loops import OuterLoops, as_dict
 from propwash.vehicle.parameters import VehicleParameters
+from propwash.vehicle.turbulence import Dryden, checked_turbulence
 from propwash.vehicle.validation import load_control_vehicle, located
 
 
@@ -84,8 +83,6 @@ class Fleet(FleetGradients):
         _checks.choice("integrator", integrator, ("rk4", "euler"))
         self._size = _checks.whole_number("n", n, 1, 2**32)
         self._dtype = _checks.numpy_type(dtype)
-        if turbulence is not None and not isinstance(turbulence, Dryden):
-            raise ParameterError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
         self._parameters = parameters
         self._pool = pool_of(threads)
         self._options = {
@@ -95,7 +92,7 @@ class Fleet(FleetGradients):
             "first_id": _checks.whole_number("first_id", first_id, 0, 2**32 - self._size),
             "noise": _checks.flag("noise", noise),
             "floor": None if floor is None else _checks.number("floor", floor, "a number [m]"),
-            "turbulence": turbulence,
+            "turbulence": checked_turbulence(turbulence),
             "max_action_delay": _checks.whole_number("max_action_delay", max_action_delay, 0, 1000),
             "control_vehicle": load_control_vehicle(control_vehicle),
             "outer_loops": outer_loops,

@@ -1,4 +1,4 @@
-"""Data types of fleets: turbulence, states, readings and trajectories."""
+"""Data types of fleets: states, readings and trajectories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks, _core, _float64
-from propwash._checks import checked_parameters
 
 Numbers = NDArray[Any]
 """Arrays of the fleet's dtype."""
@@ -31,27 +30,6 @@ RECORDED = (
     "readings",
 )
 """The fields that a rollout records by default."""
-
-
-@dataclass(frozen=True)
-class Dryden:
-    """Low-altitude Dryden turbulence (MIL-F-8785C), independent for each vehicle."""
-
-    wind_speed_6m: float
-    """m/s, mean wind 6 m above ground, which determines the intensity of the gusts."""
-    altitude: float
-    """m above ground; the model is valid from 3.05 to 304.8."""
-    airspeed: float
-    """m/s > 0, of the vehicle relative to the gusts; in hover that of the mean wind."""
-    heading: float = 0.0
-    """rad, direction to which the mean wind blows, from world x towards y."""
-
-    @checked_parameters()
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            object.__setattr__(self, name, _checks.number(f"turbulence.{name}", value))
-        _checks.not_negative("turbulence.wind_speed_6m", self.wind_speed_6m, "m/s")
-        _checks.positive("turbulence.airspeed", self.airspeed, "m/s")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from propwash.fleet import FleetIntegrator
 from propwash.sensors import StereoError
 from propwash.vehicle.multicopter import DEFAULT_DT
 from propwash.vehicle.parameters import VehicleParameters
-
-from propwash.fleet import Dryden  # isort: skip
+from propwash.vehicle.turbulence import Dryden
 
 MAX_FRAMES = 64
 """Maximum number of environments that are drawn."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -16,7 +16,13 @@ from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.race._estimates import Estimates, offset_of
 from propwash.race._instruments import Instruments
-from propwash.race._interface import Briefing, PilotEstimate, PilotMaker, SensorSuite
+from propwash.race._interface import (
+    Briefing,
+    PilotEstimate,
+    PilotMaker,
+    SensorSuite,
+    read_only,
+)
 from propwash.race._race import (
     PERIOD,
     ROW_STEPS,
@@ -30,12 +36,16 @@ from propwash.race._route import route
 from propwash.trajectories import Limits, Path
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import DEFAULT_DT, Multicopter
+from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
+from propwash.vehicle.turbulence import Dryden, checked_turbulence
 from propwash.world import Gate, Scene
 
 Array = NDArray[np.float64]
 
 _RECORDED = ("position", "attitude", "velocity")
+_OBSERVER_BANDWIDTH = 5.0
+"""1/s, of the observer of forces that the controllers do not know, such as that of wind."""
 _CHECK_ROWS = 60
 """Rows of a flight between two tests whether it is over."""
 
@@ -56,6 +66,8 @@ def fly(
     time_limit: float = TIME_LIMIT,
     progress: Callable[[float], None] | None = None,
     control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
+    wind: ArrayLike = (0.0, 0.0, 0.0),
+    turbulence: Dryden | None = None,
 ) -> Result:
     """Simulates a flight through a course, with the noise of the vehicle, and scores it.
 
@@ -67,6 +79,8 @@ def fly(
     gates in order; None: all. start: (3,) m, world frame. yaw: rad. None: those of the scene.
     dtype: without a pilot. time_limit: s. progress: called with the completed fraction.
     control_vehicle: the vehicle that planner, pilot and controllers assume; None: `vehicle`.
+    wind: (3,) m/s, world frame, known to the planner but not to a pilot. turbulence: gusts that are
+    added; None: none.
 
     The geometric tracking controller follows the plans. Requires scipy. Raises ValueError or
     TypeError for invalid arguments, and for invalid commands and estimates of a pilot.
@@ -83,6 +97,7 @@ def fly(
         f"a finite number >= {PERIOD:.3g} [s]",
         lambda x: PERIOD <= x < np.inf,
     )
+    air = _Air(_checks.shaped("wind", wind, (3,), unit="m/s"), checked_turbulence(turbulence))
     gates = course_gates(scene, course)
     point, heading = _start(scene, start, yaw)
     estimates = None
@@ -90,22 +105,39 @@ def fly(
         if sensors is not None:
             raise ValueError("sensors: expected with a pilot, such as pilot=race.SensorPilot")
         points = route(point, gates).points(gates)
-        path = _plan.Planner(known, limits or _plan.LIMITS).plan(points, heading)
+        reserved = _plan.LIMITS if air.turbulence is None else _plan.LIMITS_IN_GUSTS
+        planner = _plan.Planner(known, limits or reserved)
+        planner.wind = air.wind
+        path = planner.plan(points, heading)
         if progress is not None:
             progress(0.5)
-        flight = _simulated(parameters, known, path, point, heading, dtype, seed, time_limit)
+        flight = _simulated(parameters, known, air, path, point, heading, dtype, seed, time_limit)
     else:
         known_gates = _known_gates(scene, nominal, gates)
         briefing = Briefing(
-            tuple(known_gates), point, heading, known, sensors or SensorSuite(), DEFAULT_DT, limits
+            tuple(known_gates),
+            read_only(point.copy()),
+            heading,
+            known,
+            sensors or SensorSuite(),
+            DEFAULT_DT,
+            limits,
         )
         recorder = _Recorder(scene, gates, time_limit, progress)
-        _by_sensors(parameters, pilot, briefing, recorder, seed)
+        _by_sensors(parameters, air, pilot, briefing, recorder, seed)
         flight, estimates = recorder.flight(), recorder.estimates(known_gates)
     result = judge(scene, flight, course, time_limit=time_limit)
     if progress is not None:
         progress(1.0)
     return replace(result, vehicle=parameters.name, seed=seed, estimates=estimates)
+
+
+@dataclass(frozen=True, eq=False)
+class _Air:
+    """The wind of a flight."""
+
+    wind: Array
+    turbulence: Dryden | None
 
 
 class _Recorder:
@@ -167,17 +199,26 @@ class _Recorder:
         )
 
 
+def _loops(loops: OuterLoops) -> OuterLoops:
+    """Outer loops for a race."""
+    return replace(loops, tracking_tilt_limit=_plan.TILT, disturbance_bandwidth=_OBSERVER_BANDWIDTH)
+
+
 def _by_sensors(
     parameters: VehicleParameters,
+    air: _Air,
     maker: PilotMaker,
     briefing: Briefing,
     recorder: _Recorder,
     seed: int,
 ) -> None:
     """Flies with a pilot until the recorder reports the end."""
-    vehicle = Multicopter(parameters, seed=seed, control_vehicle=briefing.vehicle)
+    vehicle = Multicopter(
+        parameters, seed=seed, control_vehicle=briefing.vehicle, turbulence=air.turbulence
+    )
+    vehicle.wind = air.wind
     vehicle.reset(position=briefing.position, attitude=np.array(_rotation.about_z(briefing.yaw)))
-    vehicle.outer_loops = replace(vehicle.outer_loops, tracking_tilt_limit=_plan.TILT)
+    vehicle.outer_loops = _loops(vehicle.outer_loops)
     suite, dt = briefing.sensors, briefing.dt
     instruments = Instruments(vehicle, recorder.scene, recorder.gates, suite, dt, seed)
     pilot = _callable("pilot", maker)(briefing)
@@ -244,6 +285,7 @@ def _known_gates(scene: Scene, nominal: Scene | None, gates: Sequence[Gate]) -> 
 def _simulated(
     vehicle: VehicleParameters,
     control_vehicle: VehicleParameters,
+    air: _Air,
     path: Path,
     point: Array,
     heading: float,
@@ -251,8 +293,17 @@ def _simulated(
     seed: int,
     time_limit: float,
 ) -> RaceFlight:
-    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1, control_vehicle=control_vehicle)
-    fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
+    fleet = Fleet(
+        vehicle,
+        1,
+        dtype,
+        seed=seed,
+        threads=1,
+        control_vehicle=control_vehicle,
+        turbulence=air.turbulence,
+    )
+    fleet.set_wind(air.wind)
+    fleet.outer_loops = _loops(fleet.outer_loops)
     fleet.reset(position=point, attitude=np.array(_rotation.about_z(heading)))
     start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
     rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.race._interface import Image, Range, Readings, SensorSuite, Sighting
+from propwash.race._interface import Image, Range, Readings, SensorSuite, Sighting, read_only
 from propwash.sampling.sensor import Motion, Sampling, Sensor
 from propwash.sensors import Beacons, RangeFinder
 from propwash.vehicle.multicopter import Multicopter
@@ -63,11 +63,11 @@ class Instruments:
         seen, ground = self._beacons.take(), self._range.take()
         image = None
         if self._images is not None and (taken := self._images.take()) is not None:
-            image = Image(self._rounded(self._images.time), taken.pixels)
+            image = Image(self._rounded(self._images.time), read_only(taken.pixels))
         return Readings(
             self._rounded(self._vehicle.time),
-            imu.angular_rate,
-            imu.specific_force,
+            read_only(imu.angular_rate),
+            read_only(imu.specific_force),
             None if seen is None else self._sighting(seen),
             None if ground is None else Range(self._rounded(self._range.time), float(ground.range)),
             image,
@@ -77,7 +77,7 @@ class Instruments:
         rows = np.flatnonzero(seen.visible & (self._gates >= 0))
         gates, corners = self._gates[rows], self._corners[rows]
         time = self._rounded(self._beacons.time)
-        return Sighting(time, gates, corners, seen.u[rows], seen.v[rows])
+        return Sighting(time, *map(read_only, (gates, corners, seen.u[rows], seen.v[rows])))
 
     def _rounded(self, time: float) -> float:
         """A multiple of dt: the time of a vehicle is a sum of steps, with its rounding."""

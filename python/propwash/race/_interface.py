@@ -69,9 +69,15 @@ class SensorSuite:
         _checks.not_negative("image_rate", self.image_rate, "Hz")
 
 
+def read_only(array: Any) -> Any:
+    """The same array, locked: what one reader gets must not depend on another."""
+    array.setflags(write=False)
+    return array
+
+
 @dataclass(frozen=True, eq=False)
 class Briefing:
-    """What a pilot knows before the flight."""
+    """What a pilot knows before the flight; its arrays are read-only."""
 
     gates: tuple[Gate, ...]
     """In the order of the course, at their nominal poses; `perturbation` has the bounds of the
@@ -127,7 +133,7 @@ class Image:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What the sensors deliver at one call of the pilot."""
+    """What the sensors deliver at one call of the pilot; its arrays are read-only."""
 
     time: float
     """s, since the start."""

@@ -14,6 +14,7 @@ from propwash.race._interface import Briefing, PilotEstimate, Range, Readings, S
 from propwash.race._plan import PlanStart
 from propwash.race._route import route
 from propwash.race._view import GateView
+from propwash.race._wind import WindEstimate
 from propwash.trajectories import Limits, Reference
 from propwash.vehicle.commands import Command
 from propwash.vehicle.multicopter import MotionEstimate
@@ -89,6 +90,7 @@ class SensorPilot:
             vehicle.imu, start, gates=gates, gravity=vehicle.body.gravity, history=kept
         )
         self._limits = limits or briefing.limits or _plan.LIMITS
+        self._wind = WindEstimate(vehicle, _plan.drag_of(vehicle))
         self._view = GateView.of(briefing.sensors.camera, briefing.sensors.reach)
         self._route = route(briefing.position, gates, self._view.hover_elevation)
         self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
@@ -125,6 +127,11 @@ class SensorPilot:
         """The filter, whose covariance states how accurate the estimate is."""
         return self._filter
 
+    @property
+    def wind(self) -> Array:
+        """(3,) m/s, world frame: the estimate of the wind, in which plans must be possible."""
+        return self._wind.wind.copy()
+
     def __call__(self, readings: Readings) -> tuple[Command, PilotEstimate]:
         """Returns the command of the tracking controller, and the estimate that it is based on."""
         dt = readings.time - self._filter.time
@@ -139,6 +146,10 @@ class SensorPilot:
             self._estimate = PilotEstimate(
                 motion.position, motion.velocity, motion.attitude, self._filter.gates
             )
+            if self._command is not None:
+                self._wind.update(
+                    readings.accelerometer, motion.velocity, motion.attitude, _COMMAND_STEPS * dt
+                )
             self._command = self._next_command(readings.time)
         self._tick += 1
         return self._command, self._estimate
@@ -172,6 +183,8 @@ class SensorPilot:
         now = time - self._begin
         if now <= 0.0:
             return
+        for planner in self._planners:
+            planner.wind = self.wind
         end = self._ends[0]
         points = self._route.points(self._briefing.gates, self._filter.gates)
         uncertain = self._uncertainty()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,8 @@ LIMITS = Limits(
     vertical_thrust_min=0.22,
 )
 """`vertical_thrust_min` is above 0.2, the minimum that the tracking controller commands."""
+LIMITS_IN_GUSTS = replace(LIMITS, thrust=0.85)
+"""Of a plan that is not renewed in flight."""
 _SPACING = 0.25
 """m, between samples of the speed profile."""
 _KNOTS = 0.5
@@ -145,8 +147,10 @@ class Planner:
         max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
         excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))
         self._bound = float(excess) / vehicle.body.mass
-        self._drag = _drag(vehicle)
+        self._drag = drag_of(vehicle)
         self._caps: tuple[Array, Array] | None = None
+        self.wind = np.zeros(3)
+        """(3,) m/s, world frame, in which the paths must be possible."""
 
     def plan(
         self,
@@ -201,7 +205,9 @@ class Planner:
         from scipy.ndimage import maximum_filter1d
 
         reference = path.sample(period=_PERIOD)
-        fractions = np.max([*demands(reference, self._vehicle, self._limits).values()], axis=0)
+        # forces depend on the velocity by the drag alone
+        in_air = replace(reference, velocity=reference.velocity - self.wind)
+        fractions = np.max([*demands(in_air, self._vehicle, self._limits).values()], axis=0)
         excess = float(np.sum(np.clip(fractions, 1.0, _MAX_FRACTION) - 1.0)) * _PERIOD
         fractions = maximum_filter1d(fractions, round(_REACH / _PERIOD))
         factor = np.interp(time, reference.time, np.clip(fractions, 0.9, 1.35) ** -0.4)
@@ -267,7 +273,7 @@ class Planner:
         p, v, a, j, s = (position(time, order) for order in range(5))
         zero = np.zeros(len(time))
         force = flatness(
-            Reference(time, p, v, a, j, s, zero, zero, zero), self._vehicle
+            Reference(time, p, v - self.wind, a, j, s, zero, zero, zero), self._vehicle
         ).specific_force
         axis = force / np.maximum(np.linalg.norm(force, axis=1), 1e-9)[:, None]
         ahead = np.minimum(time + _LOOK_AHEAD, time[-1])
@@ -371,7 +377,7 @@ def _reached(
     return np.array(reached)
 
 
-def _drag(vehicle: VehicleParameters) -> tuple[float, float]:
+def drag_of(vehicle: VehicleParameters) -> tuple[float, float]:
     """Coefficients of v [1/s] and v^2 [1/m] of the acceleration by drag in level flight."""
     speeds = np.array([5.0, 15.0])
     zero, still = np.zeros(2), np.zeros((2, 3))

@@ -44,6 +44,7 @@ from propwash.vehicle.parameters import (
     RotorParameters,
     VehicleParameters,
 )
+from propwash.vehicle.turbulence import Dryden
 from propwash.vehicle.validation import validate
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "CarTrajectory",
     "ContactParameters",
     "DragParameters",
+    "Dryden",
     "GroundEffectParameters",
     "Imu",
     "ImuParameters",

@@ -19,6 +19,7 @@ from propwash.vehicle._sensors import SampledVehicle, VehicleSensor
 from propwash.vehicle.commands import Command, CommandSource
 from propwash.vehicle.outer_loops import OuterLoops, as_dict
 from propwash.vehicle.parameters import VehicleParameters
+from propwash.vehicle.turbulence import Dryden, checked_turbulence
 from propwash.vehicle.validation import load_control_vehicle, located
 
 Integrator = Literal["euler", "rk4", "symplectic_euler"]
@@ -127,6 +128,7 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
     seed, id: of the noise: vehicles with one seed differ by their id.
     noise: False disables process noise, IMU noise and IMU biases.
     control_vehicle: the vehicle that the controllers assume, given as `vehicle`; None: `vehicle`.
+    turbulence: Dryden, gusts that are added to `wind`; None: none.
 
     It starts at the origin in hover trim. Raises ParameterError for an invalid vehicle.
 
@@ -146,9 +148,10 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
         id: int = 0,
         noise: bool = True,
         control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
+        turbulence: Dryden | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
-        control = load_control_vehicle(control_vehicle)
+        control, air = load_control_vehicle(control_vehicle), checked_turbulence(turbulence)
         seed, id, noise = (
             _checks.seed(seed),
             _checks.seed(id, "id", 32),
@@ -156,8 +159,8 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
         )
         _checks.choice("integrator", integrator, ("rk4", "euler", "symplectic_euler"))
         with located(vehicle):
-            super().__init__(parameters, integrator, seed, id, noise, control)
-        self.parameters, self._control_vehicle = parameters, control
+            super().__init__(parameters, integrator, seed, id, noise, control, air)
+        self.parameters, self._control_vehicle, self._turbulence = parameters, control, air
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
         self._loops: OuterLoops | None = None
         self._sensors = {}
@@ -167,6 +170,11 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
     def control_vehicle(self) -> VehicleParameters | None:
         """The vehicle that the controllers assume; None: that of `parameters`."""
         return self._control_vehicle
+
+    @property
+    def turbulence(self) -> Dryden | None:
+        """The turbulence of the wind; None: none."""
+        return self._turbulence
 
     if TYPE_CHECKING:
 
@@ -376,7 +384,7 @@ class Multicopter(SensorCarrier[VehicleSensor[Any]], _core.Multicopter):
         return ImuReading(*self._imu())
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
-        arguments = (self.parameters, *self._options, self._control_vehicle)
+        arguments = (self.parameters, *self._options, self._control_vehicle, self._turbulence)
         own = {name: value for name, value in vars(self).items() if name != "_sensors"}
         attached = [handle.attachment() for handle in self._sensors.values()]
         state = (type(self), Multicopter, arguments, self.snapshot(), self._loops)

@@ -225,22 +225,7 @@ struct FleetPlan {
   void check_options() const {
     check_fleet(size, options.first_id, options.integrator);
     const auto refuse = [](const std::string& text) { PROPWASH_THROW(ParameterError(text)); };
-    const auto& air = options.turbulence;
-    if (!is_finite(air.wind_speed_6m) || air.wind_speed_6m < 0.0) {
-      refuse("turbulence.wind_speed_6m = " + formatted(air.wind_speed_6m) +
-             ": expected a finite value >= 0 m/s");
-    }
-    if (air.wind_speed_6m > 0.0 && (!is_finite(air.airspeed) || air.airspeed <= 0.0)) {
-      refuse("turbulence.airspeed = " + formatted(air.airspeed) +
-             ": expected a finite value > 0 m/s; use the mean wind speed, for example");
-    }
-    if (air.wind_speed_6m > 0.0 && !is_finite(air.altitude)) {
-      refuse("turbulence.altitude = " + formatted(air.altitude) + ": expected a finite number [m]");
-    }
-    if (!is_finite(options.turbulence_heading)) {
-      refuse("turbulence_heading = " + formatted(options.turbulence_heading) +
-             ": expected a finite number [rad]");
-    }
+    validate_turbulence(options.turbulence, options.turbulence_heading);
     if (is_nan(options.floor) || (!is_finite(options.floor) && !std::signbit(options.floor))) {
       refuse("floor = " + formatted(options.floor) + ": expected a number [m], or -inf for none");
     }

@@ -2,11 +2,11 @@
 /// @file
 /// Computes the constants of a fleet's steps from the parameters of a vehicle.
 
-#include <cmath>
 #include <vector>
 
 #include "propwash/vehicle/make_tick_constants.hpp"
 #include "propwash/vehicle/switches.hpp"
+#include "propwash/vehicle/turbulence.hpp"
 
 namespace propwash {
 
@@ -32,11 +32,8 @@ TickConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParamete
                                                            const FleetSetting& setting) {
   auto c = make_tick_constants<double, Dynamic, Shape>(vehicle, setting.assumed(vehicle));
   set_time_step(c, vehicle, setting.integrator, setting.dt, setting.noise);
-  if (setting.turbulence.wind_speed_6m > 0.0) {
-    c.turbulence.filter = make_dryden_filter(setting.turbulence, setting.dt);
-  }
-  c.turbulence.cos_heading = std::cos(setting.turbulence_heading);
-  c.turbulence.sin_heading = std::sin(setting.turbulence_heading);
+  c.turbulence =
+      make_turbulence<double>(setting.turbulence, setting.turbulence_heading, setting.dt);
   return c;
 }
 

@@ -19,6 +19,7 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
                                   std::to_string(N) + ", the template argument of Multicopter"));
   }
   if (options.control_vehicle) validate_control_vehicle(*options.control_vehicle, parameters);
+  validate_turbulence(options.turbulence, options.turbulence_heading);
   parallel_ = is_parallel(parameters);
   if (parallel_) parallel_model_ = make_model<T, N, ParallelShape>(parameters);
   constants_ = make_tick_constants<T, N, GeneralShape>(parameters, control_vehicle());
@@ -93,6 +94,12 @@ void Multicopter<N, T>::reset(const State& state) {
   memory_.held_speeds = state.rotor_speeds;
   if (has_noise_) {
     memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
+  }
+  if (has_turbulence()) {
+    const auto z = six_normals(options_.seed, options_.id, memory_.steps,
+                               Stream::initial_turbulence);
+    int i = 0;
+    for_each_number(memory_.turbulence, [&](T& x) { x = T(z[i++]); });
   }
   step_ = {};
   prepare(memory_.dt);
@@ -192,6 +199,8 @@ void Multicopter<N, T>::prepare(double dt) {
   step_ = {dt, is_slower_than_steps(parameters_.imu.rate, dt),
            step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity), false};
   set_time_step(constants_, parameters_, options_.integrator, dt, options_.noise);
+  constants_.turbulence =
+      make_turbulence<T>(options_.turbulence, options_.turbulence_heading, dt);
   if (step_.imu_is_slower && !was_slower) {
     memory_.held_reading = measured();
     memory_.imu_phase = 0.0;
@@ -221,6 +230,7 @@ struct Multicopter<N, T>::Host : TickHost<T, N> {
     on.battery = m.has_battery();
     on.battery_circuit = m.has_circuit();
     on.wind = true;
+    on.turbulence = m.has_turbulence();
     return on;
   }
   PROPWASH_FN bool has_rates() const { return rates != nullptr; }
@@ -244,20 +254,23 @@ struct Multicopter<N, T>::Host : TickHost<T, N> {
     return m.memory_.rotor_effectiveness;
   }
 
-  /// All normals of a step: process noise, bias random walk, and white noise of the reading at its
-  /// end. Not inline: the step then has more registers.
+  /// All normals of a step: process noise, bias random walk, white noise of the reading at its end,
+  /// and turbulence. Not inline: the step then has more registers.
   void draw() {
     const std::uint64_t n = m.memory_.steps;
     z = step_normals(m.options_.seed, m.options_.id,
                      {{{n, Stream::process_noise},
                        {n, Stream::imu_bias_walk},
                        {n + 1, Stream::imu_noise},
-                       {n, Stream::user}}});
+                       {n, Stream::turbulence}}});
   }
   PROPWASH_FN StepNormals::Row normals(Stream stream) {
-    if (stream == Stream::process_noise) draw();
-    return z[stream == Stream::process_noise ? 0 : 1];
+    const bool is_gust = stream == Stream::turbulence;
+    if (stream == Stream::process_noise || (is_gust && !m.has_noise_)) draw();
+    return z[is_gust ? 3 : stream == Stream::process_noise ? 0 : 1];
   }
+  PROPWASH_FN const TurbulenceState<T>& turbulence() const { return m.memory_.turbulence; }
+  PROPWASH_FN void set_turbulence(const TurbulenceState<T>& next) { m.memory_.turbulence = next; }
   PROPWASH_FN void keep_noise(const Vec3<T>& force_W, const Vec3<T>& torque_B) {
     m.memory_.noise_force_W = force_W;
     m.memory_.noise_torque_B = torque_B;
@@ -318,7 +331,7 @@ void Multicopter<N, T>::draw_imu_noise() {
 template <int N, class T>
 ImuReading<T> Multicopter<N, T>::measured() const {
   return with_model([&](const auto& model) {
-    return imu_read(model, constants_.imu, memory_.state, memory_.input, memory_.bias, imu_noise_,
+    return imu_read(model, constants_.imu, memory_.state, present_input(), memory_.bias, imu_noise_,
                     memory_.time);
   });
 }
