@@ -106,6 +106,7 @@
 #include "propwash/vehicle/switches.hpp"
 #include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/trim.hpp"
+#include "propwash/vehicle/turbulence.hpp"
 #include "propwash/vehicle/validate.hpp"
 #include "propwash/vehicle/vehicles.hpp"
 #include "propwash/version.hpp"
