@@ -89,6 +89,20 @@ struct ImuDevice {
   PROPWASH_MEMBERS(parameters, has_lever_arm, is_rotated, is_digital)
 };
 
+/// Whether readings have white noise.
+inline bool has_white_noise(const ImuParameters<double>& imu) {
+  return imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0;
+}
+/// Whether the biases change in a step.
+inline bool has_bias_walk(const ImuParameters<double>& imu) {
+  return imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0;
+}
+/// Whether readings have noise or bias.
+inline bool is_noisy(const ImuParameters<double>& imu) {
+  return has_white_noise(imu) || has_bias_walk(imu) || imu.accelerometer_bias_initial > 0 ||
+         imu.gyroscope_bias_initial > 0;
+}
+
 /// Converts parameters to type P and sets the flags.
 template <class P>
 ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {

@@ -24,13 +24,6 @@ namespace detail {
 inline constexpr double default_dt = 1.0 / 960.0;
 }  // namespace detail
 
-/// Whether readings have noise or bias.
-inline bool is_noisy(const ImuParameters<double>& imu) {
-  return imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
-         imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
-         imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0;
-}
-
 /// Random biases at a reset with noise counter `step`, from the stream `initial_bias`.
 template <class T>
 ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed, std::uint32_t id,

@@ -63,9 +63,8 @@ inline TickSwitches fleet_switches(const VehicleParameters& vehicle, const Fleet
   s.is_digital = device.is_digital;
   s.process_noise =
       setting.noise && (vehicle.process_noise.force > 0 || vehicle.process_noise.torque > 0);
-  s.imu_noise =
-      setting.noise && (imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0);
-  s.bias_walk = setting.noise && (imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0);
+  s.imu_noise = setting.noise && has_white_noise(imu);
+  s.bias_walk = setting.noise && has_bias_walk(imu);
   s.imu_is_slower = is_slower_than_steps(imu.rate, setting.dt);
   s.turbulence = setting.turbulence.wind_speed_6m > 0.0;
   s.battery = vehicle.battery.nominal_voltage > 0.0;
