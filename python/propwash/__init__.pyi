@@ -52,6 +52,8 @@ from .control import (
     linearize as linearize,
 )
 from .fleet import (
+    CarFleet as CarFleet,
+    CarFleetState as CarFleetState,
     Dryden as Dryden,
     Fleet as Fleet,
     FleetImuReading as FleetImuReading,
