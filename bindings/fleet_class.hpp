@@ -8,13 +8,12 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "fleet_commands.hpp"
 #include "kernels/dispatch.hpp"
 #include "parameters.hpp"
-#include "stepping.hpp"
+#include "shared_fleet.hpp"
 #include "vehicle_overrides.hpp"
 
 namespace propwash::bindings {
@@ -54,22 +53,22 @@ inline const NamedField& field_named(const std::string& name) {
   throw py::value_error("record: there is no '" + name + "'");
 }
 
-/// A fleet that several Python threads may use: a mutex admits one at a time.
 template <class>
 class PyGradient;
 template <class>
 class PyFlight;
+/// The class behind Python's Fleet.
 template <class T>
-class PyFleet {
+class PyFleet : public SharedFleet {
  public:
   using Rows = py::array_t<T, py::array::c_style>;
 
   PyFleet(const py::object& parameters, py::ssize_t size, const FleetOptions& options,
           const MaybePool& pool)
-      : instruction_set_(used_set()),
+      : SharedFleet(pool),
+        instruction_set_(used_set()),
         fleet_(vehicle_parameters(parameters), static_cast<std::size_t>(size), options,
-               fleet_kernels_of<T>(instruction_set_)),
-        pool_(pool) {
+               fleet_kernels_of<T>(instruction_set_)) {
     warn(fleet_.warning());
   }
 
@@ -79,16 +78,8 @@ class PyFleet {
   void detach(const FleetSampler& sampler) {
     alone(false, [&] { fleet_.detach(sampler); });
   }
-  /// Locks the fleet for several calls: other threads wait until unlock().
-  void lock() const {
-    const py::gil_scoped_release release;
-    mutex_.lock();
-  }
-  void unlock() const { mutex_.unlock(); }
-
   const char* isa() const { return name_of(instruction_set_); }
   py::ssize_t size() const { return static_cast<py::ssize_t>(fleet_.size()); }
-  int threads() const { return pool_ && *pool_ ? (*pool_)->threads() : 1; }
   /// The result of a member function of the fleet without arguments.
   template <auto get>
   auto value() const {
@@ -292,18 +283,9 @@ class PyFleet {
   template <class>
   friend class PyFlight;
 
-  static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
-  static constexpr py::ssize_t uninterrupted = 10'000'000;  // vehicle steps
-
   /// Writes a record of a rollout to its row of an array.
   using Recorder = std::function<void(py::ssize_t row)>;
 
-  static py::ssize_t step_count(const py::object& substeps) {
-    const py::ssize_t count = whole_number(substeps, "substeps", 1);
-    constexpr py::ssize_t max = std::numeric_limits<int>::max();
-    if (count > max) refuse("substeps", "at most " + std::to_string(max), substeps);
-    return count;
-  }
   /// Number of steps, of `count`, between two checks for Ctrl-C: all if the fleet has a floor,
   /// because the contact flag covers one call of step().
   py::ssize_t uninterrupted_steps(py::ssize_t count) const {
@@ -341,34 +323,12 @@ class PyFleet {
     return with(Rows(shape), [this, field](Span<T> to) { fleet_.read(field, to); });
   }
 
-  /// Calls f with the mutex locked. A thread never waits for the mutex while it holds the GIL, so
-  /// samplers may acquire the GIL within f; they may also read the fleet (the mutex is recursive).
-  template <class F>
-  decltype(auto) alone(bool is_long, F&& f) const {
-    if (!is_long) {
-      const std::unique_lock<std::recursive_mutex> lock(mutex_, std::try_to_lock);
-      if (lock) return f();
-    }
-    const py::gil_scoped_release release;
-    const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    return f();
-  }
-
-  ExecutorRef executor() const { return executor_of(pool_); }
-
   void read_flags(FleetField field, Span<bool> to) const {
     std::vector<T> numbers(fleet_.size());
     fleet_.read(field, numbers);
     std::transform(numbers.begin(), numbers.end(), to.begin(), [](T x) { return x != T(0); });
   }
 
-  static Span<T> span_of(Rows& rows) {
-    return {rows.mutable_data(), static_cast<std::size_t>(rows.size())};
-  }
-  template <class U>
-  static Span<const U> constant_span_of(const py::array_t<U, py::array::c_style>& rows) {
-    return {rows.data(), static_cast<std::size_t>(rows.size())};
-  }
   static FleetState<T> state_of(const py::tuple& parts) {
     const auto part = [&](std::size_t i) {
       const py::object rows = parts[i];
@@ -377,17 +337,10 @@ class PyFleet {
     };
     return {part(0), part(1), part(2), part(3), part(4)};
   }
-  static Span<const bool> mask_of(const py::object& mask) {
-    if (mask.is_none()) return {};
-    return constant_span_of(py::reinterpret_borrow<py::array_t<bool, py::array::c_style>>(mask));
-  }
-
   InstructionSet instruction_set_;
   Fleet<Multicopter<>, T> fleet_;
-  MaybePool pool_;
   VehicleOverrides overrides_;
   CommandBuffers<T> buffers_;
-  mutable std::recursive_mutex mutex_;
 };
 
 }  // namespace propwash::bindings

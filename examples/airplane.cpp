@@ -4,9 +4,9 @@
 #include <Eigen/Eigenvalues>
 #include <complex>
 #include <cstdio>
-#include <propwash/fleet.hpp>
+#include <propwash/fleet/fleet.hpp>
 #include <propwash/fleet/vehicle_gradient.hpp>
-#include <propwash/linearize.hpp>
+#include <propwash/vehicle/linearize_vehicle.hpp>
 
 namespace {
 

@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// Fleets of multicopters and of any vehicle, a thread pool and the shipped vehicles.
+/// Fleets of multicopters, a thread pool and the shipped vehicles.
 
-#include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/multicopter_fleet.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/vehicle/vehicles.hpp"

@@ -52,6 +52,8 @@ from .control import (
     linearize as linearize,
 )
 from .fleet import (
+    CarFleet as CarFleet,
+    CarFleetState as CarFleetState,
     Fleet as Fleet,
     FleetImuReading as FleetImuReading,
     FleetParameters as FleetParameters,

@@ -274,6 +274,12 @@ TEST_CASE("any fleet refuses wrong arguments and is unchanged", "[fleet][custom]
                     Catch::Matchers::Contains("size of commands = 9: expected 6, or 2 for all"));
   CHECK_THROWS_AS(fleet.step(random_rows<double>(6, 1), 0), std::invalid_argument);
   CHECK_THROWS_AS(fleet.set_state({start.data(), 5}), std::invalid_argument);
+  CHECK_THROWS_AS(fleet.set_state(pw::Span<const double>{}), std::invalid_argument);
+  auto bodies = thrusters<double>(2);
+  auto without_attitude = rows_of(bodies);
+  for (std::size_t k = 13 + 6; k < 13 + 10; ++k) without_attitude[k] = 0.0;
+  CHECK_THROWS_WITH(bodies.reset(without_attitude),
+                    Catch::Matchers::Contains("number 6 of the state of vehicle 1 = "));
   const bool mask[] = {true};
   CHECK_THROWS_AS(fleet.reset(start, pw::Span<const bool>(mask, 1)), std::invalid_argument);
   auto bytes = fleet.snapshot();

@@ -120,8 +120,7 @@ class Fleet {
     batch.dt = static_cast<T>(options_.dt);
     batch.noise = options_.noise;
     const auto kernel = options_.integrator == Integrator::euler ? kernels_.euler : kernels_.rk4;
-    detail::in_chunks(state_.numbers.size() / (state_.stride() * lanes()),
-                      static_cast<std::size_t>(substeps), executor,
+    detail::in_chunks(ids_.size() / lanes(), static_cast<std::size_t>(substeps), executor,
                       [&](std::size_t first, std::size_t last) { kernel(batch, first, last); });
     steps_ += static_cast<std::uint64_t>(substeps);
   }
@@ -156,11 +155,12 @@ class Fleet {
   /// Restarts vehicles at time 0 from `rows`: (size, state_width), (state_width) for all, or empty:
   /// State{}. `mask` selects the vehicles, one flag each; empty: all. The step counter continues,
   /// so that each episode has different noise. Constants::project is applied to the states.
-  /// @throws std::invalid_argument for wrong sizes or values that are not finite.
+  /// @throws std::invalid_argument for wrong sizes, or a state that is not finite after it.
   void reset(Span<const T> rows = {}, Span<const bool> mask = {}) {
-    check(rows, mask);
+    if (!rows.empty()) check(rows, mask);
+    check(mask);
     for_each_selected(mask, [&](std::size_t i) {
-      write(rows, i);
+      put(state_, i, start(rows, i));
       reset_at_[i] = steps_;
     });
   }
@@ -170,15 +170,16 @@ class Fleet {
   }
   /// Restarts all vehicles with a new noise seed, as if newly constructed; parameters stay.
   void reset(Span<const T> rows, std::uint64_t seed) {
-    check(rows, {});
+    if (!rows.empty()) check(rows, {});
     options_.seed = seed;
     steps_ = 0;
     reset(rows);
   }
-  /// Replaces states; time and noise continue. Arguments and exceptions are those of reset().
+  /// Replaces states; time and noise continue. Arguments and exceptions are those of reset(), but
+  /// `rows` may not be empty.
   void set_state(Span<const T> rows, Span<const bool> mask = {}) {
     check(rows, mask);
-    for_each_selected(mask, [&](std::size_t i) { write(rows, i); });
+    for_each_selected(mask, [&](std::size_t i) { put(state_, i, start(rows, i)); });
   }
   /// The same for one state for all.
   void set_state(const State& state, Span<const bool> mask = {}) {
@@ -263,6 +264,7 @@ class Fleet {
     std::uint64_t seed = 0;
     std::uint64_t steps = 0;
   };
+  static_assert(sizeof(Header) == 64, "expected no padding, as snapshots are compared by bytes");
 
   std::size_t lanes() const { return kernels_.lanes; }
 
@@ -285,30 +287,38 @@ class Fleet {
       if (mask.empty() || mask[i]) f(i);
     }
   }
-  void check(Span<const T> rows, Span<const bool> mask) const {
-    if (!mask.empty()) detail::check_count(mask.size(), size_, 0, "mask");
-    if (rows.empty()) return;
-    detail::check_count(rows.size(), size_ * std::size_t{state_width}, state_width, "state");
-    for_each_selected(mask, [&](std::size_t i) {
-      const T* const row = detail::row_of(rows, state_width, i);
-      for (int k = 0; k < state_width; ++k) {
-        if (is_finite(row[k])) continue;
-        PROPWASH_THROW(std::invalid_argument(
-            "number " + std::to_string(k) + " of the state of vehicle " + std::to_string(i) +
-            " = " + detail::formatted(static_cast<double>(row[k])) + ": expected a finite number"));
-      }
-    });
-  }
-  void write(Span<const T> rows, std::size_t vehicle) {
+  /// The start of a vehicle.
+  State start(Span<const T> rows, std::size_t vehicle) const {
     State state{};
     if (!rows.empty()) {
       const T* number = detail::row_of(rows, state_width, vehicle);
       for_each_number(state, [&](T& to) { to = *number++; });
     }
     if constexpr (detail::HasProject<Constants, State>::value) {
-      state = constants(vehicle).project(state);
+      return constants(vehicle).project(state);
+    } else {
+      return state;
     }
-    put(state_, vehicle, state);
+  }
+  void check(Span<const bool> mask) const {
+    if (!mask.empty()) detail::check_count(mask.size(), size_, 0, "mask");
+  }
+  void check(Span<const T> rows, Span<const bool> mask) const {
+    detail::check_count(rows.size(), size_ * std::size_t{state_width}, state_width, "state");
+    check(mask);
+    for_each_selected(mask, [&](std::size_t i) {
+      const State state = start(rows, i);
+      int k = 0;
+      for_each_number(state, [&](const T& number) {
+        if (!is_finite(number)) {
+          PROPWASH_THROW(std::invalid_argument(
+              "number " + std::to_string(k) + " of the state of vehicle " + std::to_string(i) +
+              " = " + detail::formatted(static_cast<double>(number)) +
+              ": expected a finite number"));
+        }
+        ++k;
+      });
+    });
   }
 
   Header header() const {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from propwash.fleet._car_fleet import CarFleet, CarFleetState
 from propwash.fleet._fleet import Fleet, build_info
 from propwash.fleet._gradient import FlightGradient
 from propwash.fleet._parameters import FleetParameters, per_motor
@@ -16,6 +17,8 @@ from propwash.fleet._types import (
 from propwash.fleet.threads import ThreadPool
 
 __all__ = [
+    "CarFleet",
+    "CarFleetState",
     "Fleet",
     "FleetImuReading",
     "FleetIntegrator",
