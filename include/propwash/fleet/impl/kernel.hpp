@@ -55,6 +55,7 @@ struct FleetConstantsOf {
   }
 };
 
+#if PROPWASH_HAS_PACKS
 /// The kernels for one number of rotors and one shape.
 template <class Isa, class T, int Lanes, int N, class Shape>
 struct FleetKernelsOf : FleetConstantsOf<Isa, Pack<T, Lanes>, T, N, Shape> {
@@ -81,6 +82,7 @@ struct FleetKernelsOf : FleetConstantsOf<Isa, Pack<T, Lanes>, T, N, Shape> {
     return *reinterpret_cast<const Constants*>(batch.constants + block * batch.constants_stride);
   }
 };
+#endif
 
 }  // namespace detail
 
@@ -108,6 +110,7 @@ struct FleetKernels {
                      const T* effectiveness) = nullptr;
 };
 
+#if PROPWASH_HAS_PACKS
 /// The kernels of this translation unit. Not complete: without Euler's method, and with process
 /// noise in the kernel of everything, they are two fifths smaller.
 template <class Isa, class T, int Lanes, int N, class Shape, bool Complete = true>
@@ -132,5 +135,6 @@ FleetKernels<T> make_fleet_kernels() {
   kernels.set_rotors = &Of::set_rotors;
   return kernels;
 }
+#endif
 
 }  // namespace propwash

@@ -52,23 +52,24 @@ struct ThreadLoops {
 }  // namespace detail
 
 /// The kernels for one number of rotors and one shape. With fixed Features, steps of everything
-/// are only for batches with these.
-template <class T, int N, class Shape, FleetFeatures Features = features_at_run_time>
+/// are only for batches with these. Loops runs the threads: ThreadLoops, or a class with its
+/// functions that launches them on a GPU.
+template <class T, int N, class Shape, FleetFeatures Features = features_at_run_time,
+          class Loops = detail::ThreadLoops<T, N, Shape>>
 FleetKernels<T> thread_fleet_kernels() {
   constexpr auto everything = TickWork::everything;
   using Of = detail::FleetConstantsOf<WarpNumbers<T>, WarpNumbers<T>, T, N, Shape>;
-  using With = detail::ThreadLoops<T, N, Shape>;
   FleetKernels<T> kernels;
   kernels.lanes = warp_lanes;
   kernels.is_principal = std::is_same_v<Shape, PrincipalShape>;
   kernels.constants_bytes = sizeof(typename Of::Constants);
-  for (auto& step : kernels.euler) step = &With::template step<Euler, everything, Features>;
-  for (auto& step : kernels.rk4) step = &With::template step<Rk4, everything, Features>;
+  for (auto& step : kernels.euler) step = &Loops::template step<Euler, everything, Features>;
+  for (auto& step : kernels.rk4) step = &Loops::template step<Rk4, everything, Features>;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
-    kernels.rk4[0] = &With::template step<Rk4, TickWork::physics>;
-    kernels.rk4[1] = &With::template step<Rk4, TickWork::process_noise>;
+    kernels.rk4[0] = &Loops::template step<Rk4, TickWork::physics>;
+    kernels.rk4[1] = &Loops::template step<Rk4, TickWork::process_noise>;
   }
-  kernels.measure = &With::measure;
+  kernels.measure = &Loops::measure;
   kernels.set_constants = &Of::set_constants;
   kernels.read_rotors = &Of::read_rotors;
   kernels.set_rotors = &Of::set_rotors;
