@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/propwash" DESTINATION include
-        FILES_MATCHING PATTERN "*.hpp")
+        FILES_MATCHING PATTERN "*.hpp" REGEX "/nvrtc/[a-z_]+$")
 
 set(_propwash_cmake_dir share/cmake/propwash)
 install(TARGETS propwash EXPORT propwashTargets)

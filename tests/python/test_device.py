@@ -1,19 +1,29 @@
-"""A multicopter step compiles for GPUs and includes no host-only header; needs no GPU."""
+"""The kernels of a fleet compile for GPUs without fused operations and spills, and a step includes
+no host-only header; needs no GPU. That they compute the bits of the kernels for CPUs is tested by
+tests/cpp/test_fleet_thread.cpp."""
 
 from __future__ import annotations
 
 import ctypes
 import re
-from importlib import metadata
+from itertools import product
 from pathlib import Path
 
 import pytest
+from device_compiler import (
+    ARCHITECTURES,
+    INCLUDE,
+    VEHICLES,
+    WORKS,
+    Kernel,
+    compiled,
+    fleet_kernels,
+    library,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-INCLUDE = ROOT / "include"
-DEVICE = ROOT / "tests" / "device"
 
-pytestmark = pytest.mark.skipif(not DEVICE.exists(), reason="tests/device is missing")
+pytestmark = pytest.mark.skipif(not INCLUDE.exists(), reason="include/ is missing")
 
 STEP = (
     "propwash/vehicle/tick.hpp",
@@ -25,7 +35,8 @@ STEP = (
 )
 """The headers of a step, which include those of math/, model/ and control/."""
 
-DEVICE_HEADERS = {path.name for path in (DEVICE / "std").iterdir()} if DEVICE.exists() else set()
+KERNELS = ("propwash/fleet/impl/kernel.hpp", "propwash/fleet/impl/thread_kernel.hpp")
+DEVICE_HEADERS = {path.name for path in (INCLUDE / "propwash" / "nvrtc").glob("*")}
 INTRINSICS = {"immintrin.h", "emmintrin.h", "arm_neon.h"}
 WITHOUT_EXCEPTIONS = {"cstdio", "cstdlib"}
 """Headers of math/config.hpp for builds without exceptions, which print an error and abort."""
@@ -48,7 +59,7 @@ def included_by(header: str) -> set[tuple[str, str]]:
     return pairs
 
 
-@pytest.mark.parametrize("header", [*STEP, "propwash/fleet/impl/kernel.hpp"])
+@pytest.mark.parametrize("header", [*STEP, *KERNELS])
 def test_a_step_includes_device_headers_only(header: str) -> None:
     allowed = DEVICE_HEADERS | INTRINSICS | WITHOUT_EXCEPTIONS
     others = {
@@ -59,54 +70,73 @@ def test_a_step_includes_device_headers_only(header: str) -> None:
     assert not others
 
 
+@pytest.fixture(scope="module")
 def nvrtc() -> ctypes.CDLL:
-    """The run-time compiler of the package nvidia-cuda-nvrtc; skips if it is missing."""
-    try:
-        files = metadata.files("nvidia-cuda-nvrtc") or []
-    except metadata.PackageNotFoundError:
+    found = library()
+    if found is None:
         pytest.skip("nvidia-cuda-nvrtc is missing (pip install nvidia-cuda-nvrtc)")
-    for file in files:
-        if re.fullmatch(r"libnvrtc\.so\.\d+", file.name):
-            return ctypes.CDLL(str(file.locate()))
-    pytest.skip("nvidia-cuda-nvrtc has no libnvrtc.so for this platform")
+    return found
 
 
-def compiled(source: str, architecture: str) -> bytes:
-    """The binary of a CUDA program; fails with the log of the compiler."""
-    library = nvrtc()
-    program = ctypes.c_void_p()
-    options = [
-        f"--gpu-architecture={architecture}",
-        "--std=c++17",
-        "-default-device",  # the same headers define host functions
-        f"--include-path={INCLUDE}",
-        f"--include-path={DEVICE / 'std'}",
-    ]
-    texts = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    text = source.encode()
-    assert library.nvrtcCreateProgram(ctypes.byref(program), text, b"step.cu", 0, None, None) == 0
-    try:
-        result = library.nvrtcCompileProgram(program, len(options), texts)
-        size = ctypes.c_size_t()
-        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        library.nvrtcGetProgramLog(program, log)
-        assert result == 0, log.value.decode()
-        assert library.nvrtcGetCUBINSize(program, ctypes.byref(size)) == 0
-        binary = ctypes.create_string_buffer(size.value)
-        assert library.nvrtcGetCUBIN(program, binary) == 0
-        return binary.raw
-    finally:
-        library.nvrtcDestroyProgram(ctypes.byref(program))
+def arithmetic_of(ptx: str) -> set[str]:
+    """The instructions on floating-point numbers that round."""
+    return set(re.findall(r"\b(?:add|sub|mul|fma|mad|div|sqrt|rcp|rsqrt)\S*\.f(?:32|64)\b", ptx))
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", pytest.param("sm_90", marks=pytest.mark.slow)])
-def test_a_step_compiles_to_a_binary(architecture: str) -> None:
-    binary = compiled((DEVICE / "step.cu").read_text(encoding="utf-8"), architecture)
-    assert binary.startswith(b"\x7fELF")
-    assert binary.count(b"fly") >= 2  # both float and double
+ROUNDED_ONCE = {
+    f"{operation}.rn.{number}"
+    for operation, number in product(("add", "sub", "mul", "div", "rcp", "sqrt"), ("f32", "f64"))
+}
+"""Operations with .rn are correctly rounded; ptxas does not fuse them with others."""
 
 
-def test_the_compiler_rejects_unsupported_device_code() -> None:
-    with pytest.raises(AssertionError, match="string"):
-        compiled("#include <string>\n", "sm_80")
+def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
+    """Compiles kernels, and checks what their results and their speed depend on."""
+    binary = fleet_kernels(nvrtc, architecture, kernels)
+    assert binary.cubin.startswith(b"\x7fELF")
+    assert "warning" not in binary.log
+    for kernel in kernels:
+        assert binary.names[kernel.name].encode() in binary.cubin
+        if kernel.work != "every feature" and kernel.shape == "PrincipalShape":
+            registers, spilled = binary.usage(kernel)
+            assert spilled == 0, (kernel, registers)
+    assert arithmetic_of(binary.ptx) <= ROUNDED_ONCE
+    # functions whose results differ between libraries, and calls, which would hide arithmetic
+    assert not re.findall(r"\.approx|\.ftz|\bcall\b|\b(?:sin|cos|ex2|lg2|tanh)\.", binary.ptx)
+
+
+def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
+    reading = Kernel(work="every feature", entry="fleet_measure")
+    check(nvrtc, "sm_90", [Kernel(work="physics"), Kernel(work="closed loop"), reading])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(("number", "vehicle"), VEHICLES)
+def test_every_kernel_compiles_for_a_gpu(
+    nvrtc: ctypes.CDLL, architecture: str, number: str, vehicle: tuple[int, str]
+) -> None:
+    rotors, shape = vehicle
+    check(nvrtc, architecture, [Kernel(number, rotors, shape, work) for work in WORKS])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["float", "double"])
+@pytest.mark.parametrize("shape", ["PrincipalShape", "GeneralShape"])
+@pytest.mark.parametrize(("method", "individual"), [("Euler", False), ("Rk4", True)])
+def test_kernels_of_individual_parameters_and_of_euler_compile(
+    nvrtc: ctypes.CDLL, number: str, shape: str, method: str, individual: bool
+) -> None:
+    kernels = [Kernel(number, 4, shape, work, method, individual) for work in WORKS]
+    reading = Kernel(number, 4, shape, "every feature", method, individual, "fleet_measure")
+    check(nvrtc, "sm_90", [*kernels, reading])
+
+
+def test_a_fused_operation_is_noticed(nvrtc: ctypes.CDLL) -> None:
+    source = "__global__ void f(float* x) { *x = fmaf(*x, *x, *x); }"
+    assert arithmetic_of(compiled(nvrtc, source, "sm_90", []).ptx) - ROUNDED_ONCE == {"fma.rn.f32"}
+
+
+def test_the_compiler_rejects_unsupported_device_code(nvrtc: ctypes.CDLL) -> None:
+    with pytest.raises(RuntimeError, match="string"):
+        compiled(nvrtc, "#include <string>\n", "sm_80", [])

@@ -112,7 +112,8 @@ def test_wheel_contains_only_the_package(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     headers = {
         f"propwash/include/{path.relative_to(ROOT / 'include')}"
-        for path in (ROOT / "include").rglob("*.hpp")
+        for path in (ROOT / "include").rglob("*")
+        if path.is_file()
     }
     vehicles = {
         f"propwash/vehicle/files/{path.name}"

@@ -1,7 +1,11 @@
 #pragma once
 /// @file
-/// The number of lanes of a scalar type, and the type that array loops of the world use.
+/// The number of lanes of a scalar type, their loads and stores, and the type that array loops of
+/// the world use.
 
+#include <type_traits>
+
+#include "propwash/math/impl/opaque.hpp"
 #include "propwash/math/pack.hpp"
 
 namespace propwash {
@@ -37,6 +41,33 @@ namespace detail {
 template <class F>
 PROPWASH_FN IfFloatingPoint<F> first_lane(F x) {
   return x;
+}
+
+/// As many consecutive numbers as Real has lanes.
+template <class Real>
+PROPWASH_FN Real load_lanes(const value_type_t<Real>* from) {
+  if constexpr (std::is_floating_point_v<Real>) {
+    return *from;
+  } else {
+    return Real::load(from);
+  }
+}
+template <class Real>
+PROPWASH_FN void store_lanes(const Real& x, value_type_t<Real>* to) {
+  if constexpr (std::is_floating_point_v<Real>) {
+    *to = x;
+  } else {
+    x.store(to);
+  }
+}
+/// opaque() of each lane.
+template <class Real>
+PROPWASH_FN Real opaque_lanes(const Real& x) {
+  if constexpr (std::is_floating_point_v<Real>) {
+    return opaque(x);
+  } else {
+    return Real(opaque(x.v));
+  }
 }
 }  // namespace detail
 

@@ -109,6 +109,12 @@ PROPWASH_FN void for_each_number(const SmallArray<T, N>& a, F&& f) {
   for_each_index<N>(a.size(), [&](int i) PROPWASH_LAMBDA { for_each_number(a[i], f); });
 }
 
+/// Calls f(a, b) with corresponding numbers of two arrays of the same size.
+template <class A, class B, int N, class F>
+PROPWASH_FN void for_each_pair(SmallArray<A, N>& a, const SmallArray<B, N>& b, F&& f) {
+  for_each_index<N>(a.size(), [&](int i) PROPWASH_LAMBDA { for_each_pair(a[i], b[i], f); });
+}
+
 /// Sets the size of every SmallArray in x, a struct with PROPWASH_MEMBERS.
 template <class X>
 PROPWASH_FN void resize_arrays(X& x, int size);

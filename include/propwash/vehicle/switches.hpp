@@ -2,7 +2,7 @@
 /// @file
 /// Which features of a step are enabled.
 
-#include "propwash/math/scalar.hpp"
+#include "propwash/math/members.hpp"
 
 namespace propwash {
 
@@ -31,6 +31,10 @@ struct TickSwitches {
   bool battery = false;          ///< a voltage other than the nominal one
   bool battery_circuit = false;  ///< a voltage that depends on the charge and the current
   bool external_wrench = false;  ///< force or torque from outside
+
+  PROPWASH_MEMBERS(gyroscopic_term, has_lever_arm, imu_is_rotated, is_digital, process_noise,
+                   imu_noise, bias_walk, rotor_flow, contact, imu_is_slower, turbulence, wind,
+                   ground, battery, battery_circuit, external_wrench)
 
   /// Whether random numbers are drawn.
   PROPWASH_FN constexpr bool any_noise() const {

@@ -17,32 +17,19 @@ namespace detail {
 /// Coefficients of a rotor that its effectiveness multiplies, at most.
 inline constexpr int numbers_of_rotor = 6;
 
-/// The kernels for one number of rotors and one shape. Isa identifies the translation unit: if it
-/// is a type local to it, so are these functions, and no linker can merge those of two instruction
-/// sets.
-template <class Isa, class T, int Lanes, int N, class Shape>
-struct FleetKernelsOf {
-  using Constants = TickConstants<Pack<T, Lanes>, N, Shape>;
+/// The constants of a block, of numbers with one value for each lane. Isa identifies the
+/// translation unit: if it is a type local to it, so are these functions, and no linker can merge
+/// those of two instruction sets.
+template <class Isa, class Number, class T, int N, class Shape>
+struct FleetConstantsOf {
+  using Constants = TickConstants<Number, N, Shape>;
 
-  template <class Method, TickWork Work>
-  static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t last) {
-    for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, Method, Work>(batch, block).run();
-    }
-  }
-  static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last, T* readings,
-                      std::size_t stride) {
-    for (std::size_t block = first; block < last; ++block) {
-      FleetStepper<Isa, T, Lanes, N, Shape, Euler, TickWork::everything>(batch, block)
-          .measure(readings + block * stride);
-    }
-  }
   static void set_constants(std::byte* block, int lane, int rotors, const TickSwitches& switches,
                             const double* numbers) {
     auto& constants = *reinterpret_cast<Constants*>(block);
     resize_arrays(constants, rotors);
     set_flags(constants, switches);
-    for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {
+    for_each_number(constants, [&](Number& x) PROPWASH_LAMBDA {
       x.v[lane] = static_cast<T>(*numbers);
       ++numbers;
     });
@@ -51,7 +38,7 @@ struct FleetKernelsOf {
     auto constants = *reinterpret_cast<const Constants*>(block);
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       T* to = numbers;
-      const auto read = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
+      const auto read = [&](const Number& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
       for_each_number(constants.model.rotors[i].force_B, read);
       for_each_number(constants.model.rotors[i].torque_B, read);
     }
@@ -61,13 +48,41 @@ struct FleetKernelsOf {
     auto& constants = *reinterpret_cast<Constants*>(block);
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       const T* from = numbers;
-      const auto scale = [&](Pack<T, Lanes>& x)
-                             PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
+      const auto scale = [&](Number& x) PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
       for_each_number(constants.model.rotors[i].force_B, scale);
       for_each_number(constants.model.rotors[i].torque_B, scale);
     }
   }
 };
+
+#if PROPWASH_HAS_PACKS
+/// The kernels for one number of rotors and one shape.
+template <class Isa, class T, int Lanes, int N, class Shape>
+struct FleetKernelsOf : FleetConstantsOf<Isa, Pack<T, Lanes>, T, N, Shape> {
+  using Real = Pack<T, Lanes>;
+  using Constants = TickConstants<Real, N, Shape>;
+
+  template <class Method, TickWork Work>
+  static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block) {
+      FleetStepper<Isa, Real, Lanes, N, Shape, Method, Work>(batch, of(batch, block), block).run();
+    }
+  }
+  static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last, T* readings,
+                      std::size_t stride) {
+    for (std::size_t block = first; block < last; ++block) {
+      FleetStepper<Isa, Real, Lanes, N, Shape, Euler, TickWork::everything>(batch, of(batch, block),
+                                                                            block)
+          .measure(readings + block * stride);
+    }
+  }
+
+ private:
+  static const Constants& of(const FleetBatch<T>& batch, std::size_t block) {
+    return *reinterpret_cast<const Constants*>(batch.constants + block * batch.constants_stride);
+  }
+};
+#endif
 
 }  // namespace detail
 
@@ -95,6 +110,7 @@ struct FleetKernels {
                      const T* effectiveness) = nullptr;
 };
 
+#if PROPWASH_HAS_PACKS
 /// The kernels of this translation unit. Not complete: without Euler's method, and with process
 /// noise in the kernel of everything, they are two fifths smaller.
 template <class Isa, class T, int Lanes, int N, class Shape, bool Complete = true>
@@ -119,5 +135,6 @@ FleetKernels<T> make_fleet_kernels() {
   kernels.set_rotors = &Of::set_rotors;
   return kernels;
 }
+#endif
 
 }  // namespace propwash

@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// The fleet's kernels: steps a block of vehicles, with its state in registers.
+/// The fleet's kernels: steps the vehicles of a block with their state in registers, all lanes in
+/// packs, or one lane in a thread of a GPU.
 ///
-/// A step is tick() of vehicle/tick.hpp, with packs as scalars. This file loads the fields of a
-/// block and stores them again, and is the host of the step.
+/// A step is tick() of vehicle/tick.hpp. This file loads the fields of a block and stores them
+/// again, and is the host of the step.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "propwash/fleet/impl/layout.hpp"
 #include "propwash/math/finite.hpp"
 #include "propwash/math/impl/rows.hpp"
+#include "propwash/math/lanes.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/ground.hpp"
 #include "propwash/vehicle/tick.hpp"
@@ -22,40 +24,45 @@ namespace propwash {
 
 namespace detail {
 
-/// One kernel: scalar and lanes of its packs, rotors, model shape, integrator, enabled features.
-template <class Isa, class T, int Lanes, int N, class Shape, class Method, TickWork Work>
+/// One kernel: its numbers (a pack, or a scalar for one lane), lanes of a block, rotors, model
+/// shape, integrator, enabled features.
+template <class Isa, class Number, int Lanes, int N, class Shape, class Method, TickWork Work>
 class FleetStepper {
  public:
-  using Real = Pack<T, Lanes>;
+  using Real = Number;
+  using T = value_type_t<Real>;
   using Constants = TickConstants<Real, N, Shape>;
   static constexpr bool everything = Work == TickWork::everything;
 
-  PROPWASH_FN FleetStepper(const FleetBatch<T>& batch, std::size_t block)
+  /// Steps LanesOf<Real>::count vehicles of a block from `lane` on.
+  PROPWASH_FN FleetStepper(const FleetBatch<T>& batch, const Constants& constants,
+                           std::size_t block, std::size_t lane = 0)
       : batch_(batch),
         block_(block),
+        lane_(lane),
         rotors_(N == Dynamic ? batch.rotors : N),
         layout{rotors_},
-        memory_(batch.state + block * static_cast<std::size_t>(layout.size() * Lanes)),
-        constants_(
-            *reinterpret_cast<const Constants*>(batch.constants + block * batch.constants_stride)) {
+        memory_(batch.state + of_block(layout.size())),
+        constants_(constants) {
     vehicle_.state.rotor_speeds.resize(rotors_);
     vehicle_.input.command.resize(rotors_);
     if constexpr (everything) speeds_.resize(rotors_);
   }
 
-  /// Performs all substeps of the block.
+  /// Performs all substeps.
   PROPWASH_FN void run() {
-    next_ = batch_.next_state + block_ * static_cast<std::size_t>(layout.size() * Lanes);
+    next_ = batch_.next_state + of_block(layout.size());
     load();
     // not a member: its address escapes, which would keep the other members out of registers
-    [[maybe_unused]] LaneDraws<Real> draws[draws_at_once];
+    constexpr int draws_at_once = LaneDraws<Real>::at_once;
+    [[maybe_unused]] LaneDraws<Real> draws[std::size_t{draws_at_once}];
     step_ = batch_.step;
     for (int left = batch_.substeps; left > 0; left -= draws_at_once) {
       const int count = left < draws_at_once ? left : draws_at_once;
       if constexpr (Work != TickWork::physics) {
         if (batch_.switches.any_noise()) {
-          draw_steps<Isa, T, Lanes>(batch_, block_, step_, count, everything && reads_gyroscope(),
-                                    draws);
+          draw_steps<Isa>(batch_, first_vehicle(), step_, count, everything && reads_gyroscope(),
+                          draws);
         }
       }
       for (int k = 0; k < count; ++k, ++step_) {
@@ -66,20 +73,21 @@ class FleetStepper {
     store();
   }
 
-  /// Writes the IMU's readings at the current state as six fields: specific force [m/s^2], then
-  /// angular rate [rad/s].
+  /// Writes the IMU's readings at the current state as six fields of a block: specific force
+  /// [m/s^2], then angular rate [rad/s].
   PROPWASH_FN void measure(T* reading) {
     load();
     // draw the process noise of the last step again, which the accelerometer measures; a vehicle
     // that has not stepped since its reset has none
     LaneDraws<Real> draws;
-    draw_steps<Isa, T, Lanes>(batch_, block_, batch_.step - 1, 1, false, &draws);
-    Real stepped_since(T(0));
-    const std::uint64_t* const reset_at = batch_.reset_at + block_ * Lanes;
-    for (int lane = 0; lane < Lanes; ++lane) {
-      if (reset_at[lane] != batch_.step) stepped_since.v[lane] = T(1);
+    draw_steps<Isa>(batch_, first_vehicle(), batch_.step - 1, 1, false, &draws);
+    T stepped[std::size_t{lanes}];
+    for (int i = 0; i < lanes; ++i) {
+      const bool is_fresh =
+          batch_.reset_at[first_vehicle() + static_cast<std::size_t>(i)] == batch_.step;
+      stepped[i] = is_fresh ? T(0) : T(1);
     }
-    const auto fresh = stepped_since < Real(T(0.5));
+    const auto fresh = load_lanes<Real>(stepped) < Real(T(0.5));
     if (batch_.switches.process_noise) {
       for (Real& z : draws.process.value) z = select(fresh, Real{}, z);
     }
@@ -92,18 +100,18 @@ class FleetStepper {
                       [&](int i) PROPWASH_LAMBDA { input.command[i] = field(layout.rotor_command() + i); });
     ImuNoise<Real> noise{};
     if (batch_.switches.imu_noise) {
-      const auto z = lane_normals<T, Lanes>(batch_.seed, batch_.ids + block_ * Lanes, batch_.step,
-                                            Stream::imu_noise);
+      const auto z = normals_of<Real>(batch_, first_vehicle(), batch_.step, Stream::imu_noise);
       noise = imu_noise<Real>(z, constants_.imu_deviations);
     }
     const MulticopterInput<Real, N> in_world{input.command, wind_W, input.force_W, input.torque_B};
     const ImuReading<Real> r = imu_read(constants_.model, constants_.imu, vehicle_.state, in_world,
                                         vehicle_.bias, noise, 0.0);
-    store(reading, 0, r.specific_force);
-    store(reading, 3, r.angular_rate);
+    store(reading + lane_, 0, r.specific_force);
+    store(reading + lane_, 3, r.angular_rate);
   }
 
  private:
+  static constexpr int lanes = LanesOf<Real>::count;
   using Held = std::conditional_t<Work == TickWork::physics, Zero3, Vec3<Real>>;
 
   /// The host of one step.
@@ -185,7 +193,12 @@ class FleetStepper {
     }
   };
 
-  PROPWASH_FN Real field(int offset) const { return Real::load(memory_ + offset * Lanes); }
+  PROPWASH_FN std::size_t first_vehicle() const { return block_ * Lanes + lane_; }
+  /// The place of the first lane in an array of blocks of `width` fields.
+  PROPWASH_FN std::size_t of_block(int width) const {
+    return block_ * static_cast<std::size_t>(width * Lanes) + lane_;
+  }
+  PROPWASH_FN Real field(int offset) const { return load_lanes<Real>(memory_ + offset * Lanes); }
   /// Loads a struct of numbers from consecutive fields.
   template <class X>
   PROPWASH_FN void load(int offset, X& x) const {
@@ -199,8 +212,8 @@ class FleetStepper {
   }
   template <class X>
   PROPWASH_FN static void store(T* to, int offset, const X& x) {
-    for_each_number(x, [&](const Real& number)
-                           PROPWASH_LAMBDA { number.store(to + offset++ * Lanes); });
+    for_each_number(
+        x, [&](const Real& number) PROPWASH_LAMBDA { store_lanes(number, to + offset++ * Lanes); });
   }
 
   PROPWASH_FN void load() {
@@ -239,8 +252,7 @@ class FleetStepper {
   PROPWASH_FN Real not_finite() const {
     // opaque, because -ffast-math would otherwise remove or factor out the products with zero
     const T zero = detail::opaque(T(0));
-    const auto zeroed = [&](const Real& x)
-                            PROPWASH_LAMBDA { return Real(detail::opaque((x * zero).v)); };
+    const auto zeroed = [&](const Real& x) PROPWASH_LAMBDA { return opaque_lanes(x * zero); };
     const auto all_zeroed = [&](const Vec3<Real>& v) PROPWASH_LAMBDA {
       return zeroed(v.x) + zeroed(v.y) + zeroed(v.z);
     };
@@ -256,7 +268,7 @@ class FleetStepper {
   // ---- command -> rotor speeds ----
 
   PROPWASH_FN void load_command() {
-    const std::size_t first = block_ * Lanes;
+    const std::size_t first = first_vehicle();
     if constexpr (everything) {
       if (batch_.rates != nullptr) {
         Real rows[3];
@@ -287,7 +299,7 @@ class FleetStepper {
   PROPWASH_FN void delay_motors(SmallArray<Real, N>& speeds) {
     const int slots = batch_.motor_delay_slots;
     const int width = rotors_ * Lanes;
-    T* const ring = batch_.motor_delay + block_ * static_cast<std::size_t>(slots * width);
+    T* const ring = batch_.motor_delay + of_block(slots * rotors_);
     const auto slot = [&](int steps_ago) PROPWASH_LAMBDA {
       const auto place = (step_ + static_cast<std::uint64_t>(slots - steps_ago)) %
                          static_cast<std::uint64_t>(slots);
@@ -298,8 +310,8 @@ class FleetStepper {
     const T* const earlier = slot(batch_.motor_delay_steps + 1);
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store(newest, i, speeds[i]); });
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-      speeds[i] = mean_command(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
-                               batch_.motor_delay_fraction);
+      speeds[i] = mean_command(load_lanes<Real>(later + i * Lanes),
+                               load_lanes<Real>(earlier + i * Lanes), batch_.motor_delay_fraction);
     });
   }
 
@@ -307,9 +319,8 @@ class FleetStepper {
   PROPWASH_FN void delay_action() {
     const int width = rotors_ < 4 ? 4 : rotors_;
     const auto slots = static_cast<std::uint64_t>(batch_.action_delay_slots);
-    T* const ring =
-        batch_.action_delay + block_ * slots * static_cast<std::uint64_t>(width * Lanes);
-    const std::uint32_t* const delays = batch_.action_delay_steps + block_ * Lanes;
+    T* const ring = batch_.action_delay + of_block(batch_.action_delay_slots * width);
+    const std::uint32_t* const delays = batch_.action_delay_steps + first_vehicle();
     T* const newest = ring + (step_ % slots) * static_cast<std::uint64_t>(width * Lanes);
     const bool closed_loop = batch_.rates != nullptr;
     load_command();
@@ -318,19 +329,18 @@ class FleetStepper {
     } else {
       for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store(newest, i, speeds_[i]); });
     }
-    alignas(64) T delayed[std::size_t{max_size * Lanes}];
-    for (int lane = 0; lane < Lanes; ++lane) {
+    alignas(64) T delayed[std::size_t{max_size * lanes}];
+    for (int lane = 0; lane < lanes; ++lane) {
       const T* const from = ring + ((step_ + slots - delays[lane]) % slots) *
                                        static_cast<std::uint64_t>(width * Lanes);
-      for (int i = 0; i < width; ++i) delayed[i * Lanes + lane] = from[i * Lanes + lane];
+      for (int i = 0; i < width; ++i) delayed[i * lanes + lane] = from[i * Lanes + lane];
     }
+    const auto action = [&](int i)
+                            PROPWASH_LAMBDA { return load_lanes<Real>(delayed + i * lanes); };
     if (closed_loop) {
-      rate_thrust_ = {
-          {Real::load(delayed), Real::load(delayed + Lanes), Real::load(delayed + 2 * Lanes)},
-          Real::load(delayed + 3 * Lanes)};
+      rate_thrust_ = {{action(0), action(1), action(2)}, action(3)};
     } else {
-      for_each_index<N>(rotors_,
-                        [&](int i) PROPWASH_LAMBDA { speeds_[i] = Real::load(delayed + i * Lanes); });
+      for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { speeds_[i] = action(i); });
     }
   }
 
@@ -341,6 +351,7 @@ class FleetStepper {
 
   const FleetBatch<T>& batch_;
   std::size_t block_;
+  std::size_t lane_;
   int rotors_;
   FleetLayout layout;
   const T* memory_;

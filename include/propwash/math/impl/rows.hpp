@@ -1,15 +1,27 @@
 #pragma once
 /// @file
-/// Loading of row-major arrays into SIMD lanes, one pack per column.
+/// Loading of row-major arrays into SIMD lanes, one pack per column, or of one row.
 
 #include <cstddef>
 #include <utility>
 
 #include "propwash/math/pack.hpp"
 
-#if PROPWASH_HAS_PACKS
-
 namespace propwash::detail {
+
+/// Loads row `first` of a (size, width) array; instead of one beyond the last, the last.
+template <class T>
+PROPWASH_FN void load_some_rows(const T* rows, int width, std::size_t first, std::size_t size,
+                                T* columns) {
+  const T* const row = rows + (first < size ? first : size - 1) * static_cast<std::size_t>(width);
+  for (int column = 0; column < width; ++column) columns[column] = row[column];
+}
+template <int Width, class T>
+PROPWASH_FN void load_rows(const T* rows, std::size_t first, std::size_t size, T* columns) {
+  load_some_rows(rows, Width, first, size, columns);
+}
+
+#if PROPWASH_HAS_PACKS
 
 /// One step of extracting column `Column` from `Width` registers of consecutive rows: merges the
 /// elements of that column in register number `Register` into `so_far`.
@@ -67,6 +79,6 @@ PROPWASH_FN void load_rows(const T* rows, std::size_t first, std::size_t size,
   transpose<Width>(loaded, columns, std::make_integer_sequence<int, Width>{});
 }
 
-}  // namespace propwash::detail
-
 #endif  // PROPWASH_HAS_PACKS
+
+}  // namespace propwash::detail

@@ -1,0 +1,147 @@
+#pragma once
+/// @file
+/// The kernels of a fleet for GPUs: each thread steps one vehicle, one lane of a block of a warp.
+/// Experimental; docs/gpu-kernels.md says what has been tested.
+///
+/// They are the kernels of stepper.hpp with scalars instead of packs. Compiled with -fmad=false and
+/// otherwise default arithmetic (correctly rounded division and square root, no flush to zero),
+/// they perform the same IEEE operations in the same order as the kernels of a CPU.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "propwash/fleet/impl/stepper.hpp"
+#include "propwash/integrate/euler.hpp"
+#include "propwash/integrate/rk4.hpp"
+
+namespace propwash {
+
+/// The lanes of a block: the threads of a warp, which load a field with one access to memory.
+inline constexpr int warp_lanes = 32;
+
+/// A number of each vehicle of a block.
+template <class T>
+struct WarpNumbers {
+  T v[warp_lanes];  ///< by lane
+};
+
+/// The features of a batch, one bit each: the members of TickSwitches in their order, a command of
+/// rates and thrust, a delay of the motors, a delay of actions.
+using FleetFeatures = std::uint32_t;
+
+/// Features that a kernel reads from the batch. A closed loop whose features are fixed when the
+/// kernel is compiled needs a quarter fewer registers.
+inline constexpr FleetFeatures features_at_run_time = ~FleetFeatures{0};
+
+/// The features as bits.
+PROPWASH_FN constexpr FleetFeatures features_of(const TickSwitches& switches, bool has_rates,
+                                                bool delays_motors, bool delays_actions) {
+  FleetFeatures features = 0;
+  FleetFeatures bit = 1;
+  const auto add = [&](bool is_on) PROPWASH_LAMBDA {
+    features |= is_on ? bit : 0;
+    bit <<= 1;
+  };
+  TickSwitches::members(switches, [&](const auto&... each) PROPWASH_LAMBDA { (add(each), ...); });
+  add(has_rates), add(delays_motors), add(delays_actions);
+  return features;
+}
+template <class T>
+PROPWASH_FN FleetFeatures features_of(const FleetBatch<T>& batch) {
+  return features_of(batch.switches, batch.rates != nullptr, batch.motor_delay != nullptr,
+                     batch.action_delay != nullptr);
+}
+
+/// A kernel for one number type, number of rotors, shape, integrator, work, and features.
+template <class T, int N, class Shape, class Method, TickWork Work,
+          FleetFeatures Features = features_at_run_time>
+struct FleetThread {
+  using Number = T;                              ///< float or double
+  using Constants = TickConstants<T, N, Shape>;  ///< of one vehicle
+  /// Of the vehicles of a block, as FleetBatch::constants points to.
+  using BlockConstants = TickConstants<WarpNumbers<T>, N, Shape>;
+
+  /// The constants of a vehicle.
+  PROPWASH_FN static Constants constants_of(const FleetBatch<T>& batch, std::size_t vehicle) {
+    Constants constants;
+    set_flags(constants, fixed(batch).switches);
+    const std::size_t lane = vehicle % warp_lanes;
+    const auto& block = *reinterpret_cast<const BlockConstants*>(
+        batch.constants + vehicle / warp_lanes * batch.constants_stride);
+    for_each_pair(constants, block, [lane](T& number, const WarpNumbers<T>& numbers)
+                                        PROPWASH_LAMBDA {
+      number = numbers.v[lane];
+    });
+    return constants;
+  }
+
+  /// All substeps of a vehicle. The batch has the features of the kernel.
+  PROPWASH_FN static void step(const FleetBatch<T>& batch, const Constants& constants,
+                               std::size_t vehicle) {
+    const FleetBatch<T> mine = fixed(batch);
+    of(mine, constants, vehicle).run();
+  }
+  /// Writes the IMU's reading of a vehicle to blocks of six fields.
+  PROPWASH_FN static void measure(const FleetBatch<T>& batch, const Constants& constants,
+                                  std::size_t vehicle, T* readings, std::size_t stride) {
+    const FleetBatch<T> mine = fixed(batch);
+    of(mine, constants, vehicle).measure(readings + vehicle / warp_lanes * stride);
+  }
+
+ private:
+  /// The batch with the fixed features as compile-time constants.
+  PROPWASH_FN static FleetBatch<T> fixed(FleetBatch<T> batch) {
+    if constexpr (Features != features_at_run_time) {
+      FleetFeatures rest = Features;
+      const auto has = [&]() PROPWASH_LAMBDA {
+        const bool is_on = rest % 2 == 1;
+        rest /= 2;
+        return is_on;
+      };
+      TickSwitches::members(batch.switches, [&](auto&... each) PROPWASH_LAMBDA { ((each = has()), ...); });
+      (has() ? batch.speeds : batch.rates) = nullptr;
+      if (!has()) batch.motor_delay = nullptr;
+      if (!has()) batch.action_delay = nullptr;
+    }
+    return batch;
+  }
+  PROPWASH_FN static auto of(const FleetBatch<T>& batch, const Constants& constants,
+                             std::size_t vehicle) {
+    return detail::FleetStepper<FleetThread, T, warp_lanes, N, Shape, Method, Work>(
+        batch, constants, vehicle / warp_lanes, vehicle % warp_lanes);
+  }
+};
+
+#if defined(__CUDACC__)
+
+/// The entry of a GPU: all substeps of the thread's vehicle. With Individual, each vehicle has its
+/// constants, in the batch; otherwise all have `shared`, in the constant bank.
+template <class Thread, bool Individual>
+__global__ void fleet_step(const __grid_constant__ FleetBatch<typename Thread::Number> batch,
+                           const __grid_constant__ typename Thread::Constants shared) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle >= batch.size) return;
+  if constexpr (Individual) {
+    Thread::step(batch, Thread::constants_of(batch, vehicle), vehicle);
+  } else {
+    Thread::step(batch, shared, vehicle);
+  }
+}
+
+/// The entry for the IMU's readings.
+template <class Thread, bool Individual>
+__global__ void fleet_measure(const __grid_constant__ FleetBatch<typename Thread::Number> batch,
+                              const __grid_constant__ typename Thread::Constants shared,
+                              typename Thread::Number* readings, std::size_t stride) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle >= batch.size) return;
+  if constexpr (Individual) {
+    Thread::measure(batch, Thread::constants_of(batch, vehicle), vehicle, readings, stride);
+  } else {
+    Thread::measure(batch, shared, vehicle, readings, stride);
+  }
+}
+
+#endif  // __CUDACC__
+
+}  // namespace propwash
