@@ -22,7 +22,8 @@ struct Case {
   VehicleParameters vehicle = pw::vehicles::flightgoggles();
   pw::FleetOptions options{};
   bool rates = true;
-  std::function<void(pw::Fleet<T>&)> set = [](pw::Fleet<T>&) {};
+  std::function<void(pw::Fleet<pw::Multicopter<>, T>&)> set = [](pw::Fleet<pw::Multicopter<>, T>&) {
+  };
 };
 
 /// `count` numbers from `low` to `high`, in an order without a pattern.
@@ -48,7 +49,7 @@ pw::FleetOptions windy() {
 }
 
 template <class T>
-void set_surroundings(pw::Fleet<T>& fleet) {
+void set_surroundings(pw::Fleet<pw::Multicopter<>, T>& fleet) {
   std::vector<std::uint32_t> delays(size);
   for (std::size_t i = 0; i < size; ++i) delays[i] = static_cast<std::uint32_t>(i % 5);
   fleet.set_action_delay(delays);
@@ -98,7 +99,7 @@ std::vector<Case<T>> cases() {
     c.options = windy();
     c.vehicle.motor.command_delay = 0.0046;
     c.vehicle.battery.nominal_voltage = 12.0;
-    c.set = [](pw::Fleet<T>& fleet) {
+    c.set = [](pw::Fleet<pw::Multicopter<>, T>& fleet) {
       set_surroundings(fleet);
       fleet.set_battery_voltage(spread<T>(size, 11.0, 13.0));
     };
@@ -113,7 +114,7 @@ std::vector<Case<T>> cases() {
 
     c = {"individual parameters"};
     c.rates = rates;
-    c.set = [](pw::Fleet<T>& fleet) {
+    c.set = [](pw::Fleet<pw::Multicopter<>, T>& fleet) {
       std::vector<VehicleParameters> vehicles(size, fleet.vehicle());
       const auto factors = spread<double>(size, 0.9, 1.2);
       for (std::size_t i = 0; i < size; ++i) {
@@ -143,7 +144,8 @@ std::vector<Case<T>> cases() {
 }
 
 template <class T>
-void fly_both(pw::Fleet<T>& a, pw::Fleet<T>& b, bool rates, int first, int last, int substeps) {
+void fly_both(pw::Fleet<pw::Multicopter<>, T>& a, pw::Fleet<pw::Multicopter<>, T>& b, bool rates,
+              int first, int last, int substeps) {
   fly(a, rates, first, last, substeps);
   fly(b, rates, first, last, substeps);
 }
@@ -152,7 +154,7 @@ template <class T>
 void check_bits(pw::FleetKernelSource<T> kernels, const Case<T>& c) {
   INFO(c.name << (c.rates ? ", rates" : ", rotor speeds"));
   auto packs = make_fleet<T>(c.vehicle, size, c.options);
-  pw::Fleet<T> threads(c.vehicle, size, c.options, kernels);
+  pw::Fleet<pw::Multicopter<>, T> threads(c.vehicle, size, c.options, kernels);
   c.set(packs), c.set(threads);
   fly_both(packs, threads, c.rates, 0, 20, 25);
   CHECK(packs.snapshot() == threads.snapshot());
@@ -191,7 +193,7 @@ TEST_CASE("a snapshot continues in a fleet of threads", "[fleet]") {
   auto packs = make_fleet<double>(c.vehicle, size, c.options);
   c.set(packs);
   fly(packs, true, 0, 10, 7);
-  pw::Fleet<double> threads(c.vehicle, size, c.options, &thread_kernels<double>);
+  pw::Fleet<pw::Multicopter<>, double> threads(c.vehicle, size, c.options, &thread_kernels<double>);
   threads.restore(packs.snapshot());
   fly_both(packs, threads, true, 10, 20, 7);
   CHECK(threads.snapshot() == packs.snapshot());
@@ -202,7 +204,7 @@ TEST_CASE("a snapshot continues in a fleet of threads", "[fleet]") {
 TEST_CASE("outer loops command threads as they command packs", "[fleet]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   auto packs = make_fleet<float>(vehicle, size);
-  pw::Fleet<float> threads(vehicle, size, {}, &thread_kernels<float>);
+  pw::Fleet<pw::Multicopter<>, float> threads(vehicle, size, {}, &thread_kernels<float>);
   const auto target = spread<float>(3 * size, -1.0, 1.0);
   const auto velocity = spread<float>(3 * size, -2.0, 2.0);
   for (auto* fleet : {&packs, &threads}) {
@@ -217,7 +219,7 @@ TEST_CASE("outer loops command threads as they command packs", "[fleet]") {
 TEST_CASE("a thread reports a diverged vehicle, and the others stay the same", "[fleet]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   auto packs = make_fleet<float>(vehicle, size);
-  pw::Fleet<float> threads(vehicle, size, {}, &thread_kernels<float>);
+  pw::Fleet<pw::Multicopter<>, float> threads(vehicle, size, {}, &thread_kernels<float>);
   std::vector<float> force(3 * size, 0.0f);
   force[3 * 34] = 3e38f;
   const std::vector<float> torque(3 * size, 0.0f);
