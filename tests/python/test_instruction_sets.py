@@ -13,7 +13,7 @@ import pytest
 
 ISAS = pw.build_info()["isas"]
 BUILT = Path(__file__).resolve().parents[2] / "build" / "python" / "bindings" / "CMakeFiles"
-WIDE = re.compile(r"propwash_kernels_(v3|v4)_")
+WIDE = re.compile(r"_kernels_(v3|v4)_")
 
 
 def test_the_widest_instruction_set_is_selected() -> None:
