@@ -96,7 +96,8 @@ def _command(options: IdentifyOptions) -> str:
     for flag, file in (("--columns", options.columns), ("--vehicle", options.vehicle)):
         parts += [] if file is None else [flag, Path(file).name]
     parts += [] if options.parameters is None else ["--parameters", options.parameters]
-    return shlex.join([*parts, *(["--validate"] if options.validate else [])])
+    parts += [f"--{name}" for name in ("correct", "validate") if getattr(options, name)]
+    return shlex.join(parts)
 
 
 def _imu(options: IdentifyOptions, out: Path) -> None:

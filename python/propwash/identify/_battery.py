@@ -15,7 +15,7 @@ from propwash._core import RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.identify._estimates import Estimate, estimate_named
 from propwash.identify._open_loop import STEP, Flyer, commands
-from propwash.logs import Flight
+from propwash.logs import Flight, consistent
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -157,6 +157,7 @@ def _check(log: Flight, vehicle: VehicleParameters) -> None:
             f"{_CELL[1] * cells:g} V for {cells:g} cells, got {mean:.4g}; set scale of voltage, "
             f"0.001 for a column in mV, or battery.cells"
         )
+    consistent(log)
 
 
 class _Problem:

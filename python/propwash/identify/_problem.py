@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from propwash.fleet.threads import pool_of
 from propwash.identify import _parameters as free_parameters
-from propwash.identify._airborne import check_voltage, flying_rows
+from propwash.identify._airborne import check_period, check_voltage, flying_rows
 from propwash.identify._bias import AccelerometerBias
 from propwash.identify._log_battery import Battery, hover_load
-from propwash.identify._motor_order import check_motor_order
+from propwash.identify._motor_order import check_rotation
 from propwash.identify._open_loop import Flyer, fly
 from propwash.identify._parameters import BALANCES, FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, Torques
-from propwash.logs import Flight, can_observe, check_order, with_observed_motion
+from propwash.logs import Flight, can_observe, check_order, consistent, with_observed_motion
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -114,11 +114,13 @@ def gridded(flight: Flight, vehicle: VehicleParameters, min_seconds: float = 2.0
             f"{flight.period:.3g} s"
             + ("" if flight.synchronous else ", and commands and motion not with one clock")
         )
+    check_period(flight)
+    consistent(flight)
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
     grid = flight.resampled(period)
     rows = flying_rows(grid, period, min_seconds)
     check_voltage(grid, rows, vehicle.battery.nominal_voltage)
-    check_motor_order(grid, period, rows, vehicle)
+    check_rotation(grid, period, rows, vehicle)
     return Grid(grid, period, rows)
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from propwash import _checks, _files, _rotation, frames
 from propwash._checks import shown
 from propwash.logs import _flights as flights
-from propwash.logs._flights import Flight
+from propwash.logs._consistency import consistent
+from propwash.logs._flights import Flight, LogPart
 
 Array = NDArray[np.float64]
 
@@ -228,14 +229,14 @@ def from_topics(
     path: Path,
     columns: Columns,
     series: Callable[[str], tuple[Array, Array]],
-    piece: tuple[float, float],
+    part: LogPart,
     invalid: Sequence[Invalid] = (),
 ) -> Flight:
     """Makes a flight from topics by interpolation at the times of the body rates.
 
     series: Returns times [s] and values of `topic:field`, or raises KeyError that lists the
         available names.
-    piece: Start and stop [s] since the first time common to all topics.
+    part: Its times are those since the first time common to all topics.
     invalid: Sections that are rejected if a motor turns in them.
     """
     parts: dict[str, list[_Series]] = {}
@@ -255,8 +256,8 @@ def from_topics(
         if len(one.time) < 2:
             one.check(path, 0.0)
     origin = max(float(one.time[0]) for one in every)
-    first = max(origin, origin + piece[0])
-    last = min([origin + piece[1], *(float(one.time[-1]) for one in every)])
+    first = max(origin, origin + part.start)
+    last = min([origin + part.stop, *(float(one.time[-1]) for one in every)])
     parts = {key: [one.piece(first, last) for one in group] for key, group in parts.items()}
     for group in parts.values():
         for one in group:
@@ -275,7 +276,7 @@ def from_topics(
     flight = assembled(path, columns, time - origin, on_time)
     topics = {one.name.rpartition(":")[0] for one in every}
     _check_valid(flight, origin, [section for section in invalid if section.topic in topics])
-    return flight
+    return checked(flight, columns, part)
 
 
 def _check_valid(flight: Flight, origin: float, invalid: Sequence[Invalid]) -> None:
@@ -353,8 +354,6 @@ def assembled(
     if position is not None and velocity is None:
         velocity = np.asarray(np.gradient(position, seconds, axis=0))
     voltage = parts.get("voltage")
-    if voltage is not None and columns.voltage_cutoff is not None:
-        voltage = _smoothed(seconds, voltage, columns.voltage_cutoff)
     return Flight(
         path=path,
         time=seconds,
@@ -368,3 +367,11 @@ def assembled(
         synchronous=columns.synchronous,
         accelerometer_cutoff=columns.accelerometer_cutoff,
     )
+
+
+def checked(flight: Flight, columns: Columns, part: LogPart) -> Flight:
+    """Returns the flight if it is consistent, or corrected, with a smooth voltage."""
+    flight = consistent(flight, part.correct)
+    if flight.voltage is None or columns.voltage_cutoff is None:
+        return flight
+    return replace(flight, voltage=_smoothed(flight.time, flight.voltage, columns.voltage_cutoff))

@@ -138,6 +138,22 @@ def find_flight(path: str | PathLike[str]) -> Path:
     )
 
 
+@dataclass(frozen=True)
+class LogPart:
+    """Which part of a log is read, and how; the arguments of `read_log`."""
+
+    start: float = -np.inf
+    """s since the first row."""
+    stop: float = np.inf
+    correct: bool = False
+    """Whether faults that the log shows beyond doubt are corrected."""
+
+    def __post_init__(self) -> None:
+        check_piece(self.start, self.stop)
+        if not isinstance(self.correct, bool):
+            raise TypeError(f"correct: expected True or False, got {self.correct!r:.100}")
+
+
 def check_piece(start: float, stop: float) -> None:
     """Raises ValueError unless `start` is before `stop`, TypeError for other types."""
     for name, value in (("start", start), ("stop", stop)):

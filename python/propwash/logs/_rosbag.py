@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.logs._columns import WIDTHS, Columns, from_topics
-from propwash.logs._flights import Flight
+from propwash.logs._flights import Flight, LogPart
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ BLACKBIRD = Columns(
 github.com/mit-aera/Blackbird-Dataset); pulses of 1000 to 2000 us."""
 
 
-def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
+def read(path: Path, columns: Columns | None, part: LogPart) -> Flight:
     """Reads a bag; by default as Blackbird's, or its first Imu, Odometry and BatteryState."""
     try:
         from rosbags.highlevel import AnyReader
@@ -65,7 +65,7 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     except Exception as error:  # rosbags, sqlite3 and decompressors raise many types
         raise ValueError(f"{path}: expected a ROS bag: {error!s:.300}") from None
 
-    return from_topics(path, columns, series_of(messages, kinds), piece)
+    return from_topics(path, columns, series_of(messages, kinds), part)
 
 
 def series_of(

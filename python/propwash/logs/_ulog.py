@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from propwash.logs import _px4_estimates, _px4_motors
 from propwash.logs._columns import Columns, from_topics
-from propwash.logs._flights import Flight
+from propwash.logs._flights import Flight, LogPart
 from propwash.logs._layout import Layout
 
 Array = NDArray[np.float64]
@@ -40,9 +40,7 @@ _MIN_VOLTAGE = 1.0
 """V; a battery monitor below it is not connected."""
 
 
-def read(
-    path: Path, columns: Columns | None, piece: tuple[float, float]
-) -> tuple[Flight, Layout | None]:
+def read(path: Path, columns: Columns | None, part: LogPart) -> tuple[Flight, Layout | None]:
     """Reads a ULog; by default PX4's topics of the vehicle. Returns also the motors' geometry.
 
     The second instance of a topic has the name `topic.1`, and so on. Of messages with the same time
@@ -73,7 +71,7 @@ def read(
         last = np.append(np.diff(time) != 0.0, True)
         return time[last], np.asarray(topics[topic][field], dtype=np.float64)[last]
 
-    return from_topics(path, columns, series, piece, invalid), _px4_motors.layout(parameters)
+    return from_topics(path, columns, series, part, invalid), _px4_motors.layout(parameters)
 
 
 def _opened(path: Path) -> Any:
