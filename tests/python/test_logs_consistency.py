@@ -26,7 +26,8 @@ ON_BOARD = [path for path in RECORDED if path.name.startswith("onboard")]
 EXCHANGED = [1, 0, 2]
 MOTION = ("position", "velocity", "attitude", "body_rates", "specific_force", "voltage")
 
-Change = Callable[[identify.FlightLog], dict[str, Any]]
+Change = Callable[[Any], dict[str, Any]]
+"""Of a flight."""
 
 CORRECTABLE: dict[str, tuple[Change, str]] = {
     "position in mm": (
@@ -153,7 +154,7 @@ def test_rows_without_voltage_are_interpolated_on_request(log: identify.FlightLo
     ramp = log.voltage * np.minimum(1.0, 0.1 * np.abs(rows - 1000))
     with pytest.warns(UserWarning, match=r"they are interpolated on request: corrected"):
         found = logs.consistent(replace(log, voltage=ramp), correct=True)
-    np.testing.assert_allclose(found.voltage, log.voltage, rtol=0.25)
+    assert found.voltage == pytest.approx(log.voltage, rel=0.25)
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
@@ -176,7 +177,7 @@ def test_no_simulated_flight_is_refused(vehicle: str, tmp_path: Path) -> None:
 def test_rest_and_free_fall_are_no_faults() -> None:
     """Noise has no relation, and a vehicle that falls measures no force."""
     rng = np.random.default_rng(4)
-    time = 0.01 * np.arange(400)
+    time = 0.01 * np.arange(400, dtype=np.float64)
     resting = identify.FlightLog(
         path=Path("rest"),
         time=time,
@@ -248,7 +249,7 @@ def test_files_and_commands_refuse_and_correct_the_fault(
         logs.read_log(file, mapping)
     with pytest.warns(UserWarning, match="position in mm: corrected"):
         read = logs.read_log(file, mapping, correct=True)
-    np.testing.assert_allclose(read.position, flight.position, atol=1e-6)
+    assert read.position == pytest.approx(flight.position, abs=1e-6)
     arguments = ["replay", str(file), "--columns", str(columns), "--out", str(tmp_path)]
     assert main(arguments) == 2
     assert "position in mm" in capsys.readouterr().err
@@ -287,6 +288,7 @@ def test_torques_show_the_unit_of_body_rates(source: str) -> None:
 
 def test_short_flights_and_wrong_units_have_different_messages(flight: identify.FlightLog) -> None:
     assert flight.position is not None
+    assert flight.velocity is not None
     grounded = flight.time < 1.0
     duty = np.where(grounded[:, None], 0.0, flight.duty)
     height = np.where(grounded, 0.0, 1.0)

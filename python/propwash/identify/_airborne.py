@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.logs import Flight
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -18,6 +19,8 @@ _LANDING = 1.0
 """s, before the motors stop, in a log without heights: the vehicle may touch the ground."""
 _MAX_STEP = 0.05
 _MAX_VOLTAGE_RATIO = 2.0
+_MAX_THRUST_RATIO = 10.0
+"""Between the thrust of measured rotor speeds and the weight; rpm make a factor of 91."""
 
 
 def flying_rows(grid: Flight, period: float, min_seconds: float = 2.0) -> tuple[int, int]:
@@ -86,4 +89,19 @@ def check_voltage(grid: Flight, rows: tuple[int, int], nominal: float) -> None:
             f"{grid.path}: expected about the {nominal:.3g} V of the vehicle's battery, got a mean "
             f"in the air of {voltage:.4g} V; set scale of voltage, omit it from the mapping, or "
             f"set battery.nominal_voltage of the guess"
+        )
+
+
+def check_rotor_speeds(grid: Flight, rows: tuple[int, int], vehicle: VehicleParameters) -> None:
+    """Raises ValueError if the thrust of measured rotor speeds does not carry the vehicle."""
+    assert grid.rotor_speeds is not None
+    speeds = grid.rotor_speeds[rows[0] : rows[1]]
+    thrust = np.mean(speeds**2, axis=0) @ [r.thrust_coefficient for r in vehicle.rotors]
+    ratio = float(thrust) / vehicle.weight
+    if not 1.0 / _MAX_THRUST_RATIO <= ratio <= _MAX_THRUST_RATIO:
+        raise ValueError(
+            f"{grid.path}: expected rotor speeds whose thrust is about the weight of vehicle "
+            f"{vehicle.name!r}, got {ratio:.3g} times the weight at a mean of {speeds.mean():.4g} "
+            f"rad/s in the air; set rotor_speed_unit of the columns to rad/s, rpm, or erpm with "
+            f"pole_pairs, or rotors.thrust_coefficient of the guess"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -172,7 +172,7 @@ class _Problem:
         self.names = [_CHARGE]
         self.names += [n for n in _SPREADS if n != _CHARGE and getattr(circuit, n) > 0.0]
         period = log.period
-        grid = log.resampled(period)
+        grid = replace(log, rotor_speeds=None).resampled(period)
         # without a voltage, the speeds are those at the nominal voltage
         bare = guess.replace(battery={"nominal_voltage": 0.0, "cells": 0})
         speeds, _ = commands(grid, period, Flyer(bare, None))

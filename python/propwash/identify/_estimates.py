@@ -43,6 +43,11 @@ class Estimate:
     times) from the guess."""
 
     @property
+    def is_beyond_search(self) -> bool:
+        """Whether the value is at a bound that is not its minimum, 0."""
+        return self.at_bound and abs(self.value) > 1e-6 * (abs(self.guess) + self.standard_error)
+
+    @property
     def notes(self) -> list[str]:
         """Why the value or its standard error may mislead; mostly empty."""
         weak = "weakly identifiable: dominated by the prior"
@@ -158,7 +163,18 @@ class Identified:
         return "\n".join(lines)
 
     def to_toml(self) -> str:
-        """Returns the text of a vehicle file with the standard errors in table `[sources]`."""
+        """Returns the text of a vehicle file with the standard errors in table `[sources]`.
+
+        Raises ValueError for a parameter at a bound of the search.
+        """
+        bounded = [e for e in self.estimates if e.is_beyond_search]
+        if bounded:
+            values = ", ".join(f"{e.name} = {e.value:.4g} {e.unit}".rstrip() for e in bounded)
+            raise ValueError(
+                f"{values}: expected estimates within the bounds of the search, got those at a "
+                f"bound, too far from the guess; the log or the guess is wrong (units, order of "
+                f"the motors, noise of the inputs): check them, or omit these from parameters"
+            )
         logs = ", ".join(log.flight.path.name for log in self.logs)
         lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
         lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
@@ -170,7 +186,10 @@ class Identified:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a vehicle file; leaves no partial file if that fails."""
+        """Writes a vehicle file; leaves no partial file if that fails.
+
+        Raises ValueError for a parameter at a bound of the search, OSError if it cannot be written.
+        """
         file = Path(path)
         with written_whole(file, ".toml") as part:
             part.write_text(self.to_toml(), encoding="utf-8")

@@ -78,8 +78,9 @@ def fit_vehicle(
     if not 0.05 <= fraction <= 1.0:
         raise ValueError(f"fraction: expected a number from 0.05 to 1, got {fraction!r:.50}")
     start = vehicles.load(guess)
+    _check_types(noise, scatter)
     names = _names(parameters, flights, start)
-    grids = [gridded(flight, start).first(fraction) for flight in flights]
+    grids = [gridded(flight, start, noise=noise).first(fraction) for flight in flights]
     bias = fit_bias([(grid.flight, grid.rows) for grid in grids], start)
     problem = _problem(grids, start, names, bias, battery_of(start), noise, scatter, threads)
     return _result(problem, _solve(problem))
@@ -108,9 +109,10 @@ def calibrate(
     """
     require_scipy("calibration")
     checked([log])
+    _check_types(noise, scatter)
     fitted = vehicle if isinstance(vehicle, Identified) else None
     start = vehicles.load(vehicle) if not isinstance(vehicle, Identified) else vehicle.vehicle
-    grid = gridded(log, start)
+    grid = gridded(log, start, noise=noise)
     flown = (grid.rows[1] - grid.rows[0]) * grid.period
     if not 1.2 <= seconds <= flown:
         raise ValueError(
@@ -134,12 +136,15 @@ def _problem(
     scatter: Scatter | None,
     threads: int,
 ) -> FitProblem:
+    models = [log_model(grid, guess, noise or Noise(), bias, battery) for grid in grids]
+    return FitProblem(models, guess, names, scatter or Scatter(), threads, bias)
+
+
+def _check_types(noise: object, scatter: object) -> None:
     if not isinstance(noise, Noise | None):
         raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
     if not isinstance(scatter, Scatter | None):
         raise TypeError(f"scatter: expected identify.Scatter, got {scatter!r:.50}")
-    models = [log_model(grid, guess, noise or Noise(), bias, battery) for grid in grids]
-    return FitProblem(models, guess, names, scatter or Scatter(), threads, bias)
 
 
 def checked(logs: Flight | Sequence[Flight]) -> list[Flight]:
@@ -155,7 +160,7 @@ def checked(logs: Flight | Sequence[Flight]) -> list[Flight]:
             raise TypeError(f"logs: expected FlightLogs of identify.read_log(), got {log!r:.100}")
         for name in ("body_rates", "specific_force", "duty"):
             values = getattr(log, name)
-            if values.size == 0:
+            if values.size == 0 and not (name == "duty" and log.motors):
                 raise ValueError(
                     f"{log.path}: the log has no {name.replace('_', ' ')}, which the "
                     f"identification of a vehicle requires; map its columns"

@@ -41,7 +41,10 @@ def check_rotation(
     if rows[1] - rows[0] < 6 * step:
         return
     rates = grid.body_rates[rows[0] : rows[1], :2]
-    squares = _lagged(grid.duty[rows[0] : rows[1]], period, vehicle) ** 2
+    speeds = grid.duty[rows[0] : rows[1]]
+    if grid.rotor_speeds is None:
+        speeds = _lagged(speeds, period, vehicle)
+    squares = speeds**2
     width = max(1, round(_TREND / period))
     acceleration = _without_trend(rates[2 * step :] - rates[: -2 * step], width)
     squares = _without_trend(squares[step:-step], width)

@@ -17,8 +17,14 @@ from numpy.typing import NDArray
 
 from propwash.fleet.threads import pool_of
 from propwash.identify import _parameters as free_parameters
-from propwash.identify._airborne import check_period, check_voltage, flying_rows
+from propwash.identify._airborne import (
+    check_period,
+    check_rotor_speeds,
+    check_voltage,
+    flying_rows,
+)
 from propwash.identify._bias import AccelerometerBias
+from propwash.identify._input_noise import expected
 from propwash.identify._log_battery import Battery, hover_load
 from propwash.identify._motor_order import check_rotation
 from propwash.identify._open_loop import Flyer, fly
@@ -33,6 +39,8 @@ _MAX_FINE_STEP = 3e-3
 """s, maximum step of logs that are resampled to 2 ms."""
 _MAX_STEP = 0.012
 _TILTS = ("tilt_x", "tilt_y")
+_OF_COMMANDS = (*free_parameters.LAG, "speed_offset")
+"""Parameters that logs with measured rotor speeds do not identify."""
 _SAG = 0.03
 """Prior standard deviation of the sag of the voltage, common to logs that did not record it."""
 
@@ -91,17 +99,25 @@ def usable(flight: Flight) -> tuple[bool, bool]:
 
 def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
     """Raises ValueError unless the log has a motor for each rotor."""
-    if flight.duty.shape[1] != len(vehicle.rotors):
+    if flight.motors != len(vehicle.rotors):
         raise ValueError(
-            f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {vehicle.name!r} "
+            f"{flight.path}: the log has {flight.motors} motors, vehicle {vehicle.name!r} "
             f"has {len(vehicle.rotors)} rotors; map the columns of each motor, or use another "
             f"vehicle"
         )
     check_order(flight, vehicle)
 
 
-def gridded(flight: Flight, vehicle: VehicleParameters, min_seconds: float = 2.0) -> Grid:
+def gridded(
+    flight: Flight,
+    vehicle: VehicleParameters,
+    min_seconds: float = 2.0,
+    noise: Noise | None = None,
+) -> Grid:
     """Interpolates a log on a uniform grid: 2 ms for logs of 330 Hz or more.
+
+    Commands and measured rotor speeds are replaced by their expected values, given their noise. A
+    log with measured speeds has duty cycles that are their fractions of `speed_max`.
 
     Raises ValueError for a log that cannot be of a flight of the vehicle with `min_seconds` in
     the air.
@@ -117,11 +133,28 @@ def gridded(flight: Flight, vehicle: VehicleParameters, min_seconds: float = 2.0
     check_period(flight)
     consistent(flight)
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
+    if flight.rotor_speeds is not None:
+        fractions = flight.rotor_speeds / np.array(vehicle.motor_values("speed_max"))
+        flight = replace(flight, duty=fractions)
     grid = flight.resampled(period)
     rows = flying_rows(grid, period, min_seconds)
-    check_voltage(grid, rows, vehicle.battery.nominal_voltage)
+    if grid.rotor_speeds is None:
+        check_voltage(grid, rows, vehicle.battery.nominal_voltage)
+    else:
+        check_rotor_speeds(grid, rows, vehicle)
     check_rotation(grid, period, rows, vehicle)
-    return Grid(grid, period, rows)
+    denoised = _denoised(flight, grid.time[rows[0]], grid.time[rows[1] - 1], noise or Noise())
+    return Grid(denoised.resampled(period), period, rows)
+
+
+def _denoised(flight: Flight, start: float, stop: float, noise: Noise) -> Flight:
+    """Returns the flight with expected inputs; they are in the air from `start` to `stop` [s]."""
+    first, last = np.searchsorted(flight.time, [start, stop]).tolist()
+    if flight.rotor_speeds is not None:
+        speeds = expected(flight.rotor_speeds, slice(first, last), noise.rotor_speeds)
+        return replace(flight, rotor_speeds=np.maximum(speeds, 0.0))
+    duty = expected(flight.duty, slice(first, last), noise.commands)
+    return replace(flight, duty=np.clip(duty, 0.0, 1.0))
 
 
 @dataclass
@@ -154,6 +187,8 @@ def log_model(
 ) -> LogModel:
     """Makes the residuals of the rows of a grid that are in the air."""
     pose, rotation = usable(grid.flight)
+    if grid.flight.rotor_speeds is not None:
+        battery = None
     flight = with_observed_motion(without_bias(grid.flight, bias), guess)
     grid = replace(grid, flight=flight)
     pieces: list[Forces | Rates | Torques] = []
@@ -234,7 +269,8 @@ class FitProblem:
 
     def battery(self, x: Array, number: int | None = None) -> Battery | None:
         """Returns the battery of a log, or what all logs have in common; None without one."""
-        known = [log.battery for log in self.logs if log.battery is not None]
+        logs = self.logs if number is None else [self.logs[number]]
+        known = [log.battery for log in logs if log.battery is not None]
         if not known:
             return None
         columns, changes = self._of_battery(number)
@@ -318,6 +354,8 @@ def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) 
     if name in BALANCES:
         signs = free_parameters.balance_signs(guess, name.removeprefix("balance_"))
         return "" if signs.any() else "the rotors of the guess have no torque about this axis"
+    if name in _OF_COMMANDS and all(log.rotor_speeds is not None for log in logs):
+        return "the rotor speeds are measured, which replaces the motor model"
     if name == "ground_effect" and guess.ground_effect.radius == 0.0:
         return "expected a guess with ground_effect.radius > 0"
     if name in (*free_parameters.FORCES, *free_parameters.FLOW):

@@ -372,6 +372,8 @@ def _voltage(flight: Flight) -> _Fault | None:
 
 def _is_driven(flight: Flight) -> NDArray[np.bool_]:
     """(K,) whether the motors turn as in flight."""
-    if flight.duty.shape[1] == 0:
+    speeds = flight.duty if flight.rotor_speeds is None else flight.rotor_speeds
+    if speeds.shape[1] == 0:
         return np.zeros(len(flight.time), dtype=bool)
-    return np.asarray(flight.duty.mean(axis=1) > _DRIVEN)
+    full = 1.0 if flight.rotor_speeds is None else max(float(speeds.max()), 1e-9)
+    return np.asarray(speeds.mean(axis=1) > _DRIVEN * full)

@@ -157,7 +157,7 @@ def _read_csv(
     flight = checked(flight, columns, part)
     if not is_blackbox:
         return flight
-    return _ordered(flight, BETAFLIGHT_QUAD_X if flight.duty.shape[1] == 4 else None, vehicle)
+    return _ordered(flight, BETAFLIGHT_QUAD_X if flight.motors == 4 else None, vehicle)
 
 
 def _ordered(flight: Flight, layout: Layout | None, vehicle: Vehicle | None) -> Flight:

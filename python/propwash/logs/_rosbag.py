@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ BLACKBIRD = Columns(
     body_rates=[f"/blackbird/imu:angular_velocity.{axis}" for axis in "xyz"],
     specific_force=[f"/blackbird/imu:linear_acceleration.{axis}" for axis in "xyz"],
     motors=[f"/blackbird/pwm:pwm[{rotor}]" for rotor in range(4)],
+    rotor_speeds=[f"/blackbird/rotor_rpm:rpm[{rotor}]" for rotor in range(4)],
+    rotor_speed_unit="rpm",
     position=[f"/blackbird/state:pose.position.{axis}" for axis in "xyz"],
     attitude=[f"/blackbird/state:pose.orientation.{part}" for part in "wxyz"],
     offset={"motors": -1000.0},
@@ -125,7 +128,8 @@ def _names(message: Any) -> list[str]:
 def _known(path: Path, kinds: dict[str, str]) -> Columns:
     """Makes a mapping from message types; odometry's velocity, in the body frame, is not used."""
     if {f"/blackbird/{topic}" for topic in ("imu", "pwm", "state")} <= set(kinds):
-        return BLACKBIRD
+        has_speeds = "/blackbird/rotor_rpm" in kinds
+        return BLACKBIRD if has_speeds else replace(BLACKBIRD, rotor_speeds=())
     first = {kind: topic for topic, kind in reversed(sorted(kinds.items()))}
     if _IMU not in first:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))

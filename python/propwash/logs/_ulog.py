@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.logs import _px4_estimates, _px4_motors
-from propwash.logs._columns import Columns, from_topics
+from propwash.logs._columns import MAX_COMMAND_PERIOD, Columns, from_topics
 from propwash.logs._flights import Flight, LogPart
 from propwash.logs._layout import Layout
 
@@ -113,7 +113,14 @@ def _known(
             _warn(path, f"motors are omitted: {error}; map them if the log has others")
     if _px4_motors.COMMANDS in topics:
         found["motors"] = _px4_motors.names(topics, parameters)
-    return replace(PX4, **found), topics  # type: ignore[arg-type]
+    speeds = _px4_motors.speeds(topics, len(found.get("motors", ())))
+    if speeds and np.median(np.diff(topics[_px4_motors.SPEEDS]["timestamp"])) * 1e-6 > (
+        MAX_COMMAND_PERIOD
+    ):
+        _warn(path, f"rotor speeds are omitted, as {_px4_motors.SPEEDS} has less than 80 Hz")
+        speeds = []
+    columns = replace(PX4, **found)  # type: ignore[arg-type]
+    return replace(columns, rotor_speeds=speeds, rotor_speed_unit="rpm"), topics
 
 
 def _warn(path: Path, message: str) -> None:
