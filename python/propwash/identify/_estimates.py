@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -75,7 +75,7 @@ class LogEstimate:
     battery: Battery | None
     """The effective voltage of this log; None without a nominal voltage."""
     bias: AccelerometerBias
-    """Bias of the accelerometer, common to all logs of the fit."""
+    """Bias of the accelerometer, common to all logs of the vehicle."""
     trims: tuple[Estimate, ...]
     """Deviations of this flight from the vehicle: `thrust` relative, `tilt_x` and `tilt_y` in rad,
     `balance_roll` and others relative."""
@@ -116,7 +116,7 @@ class Identified:
     whiteness: tuple[Whiteness, ...]
     logs: tuple[LogEstimate, ...]
     bias: AccelerometerBias
-    """Bias of the accelerometer, common to all logs."""
+    """Bias of the accelerometer, common to all logs of the result."""
     battery: Battery | None
     """What the effective voltages of all logs have in common; None without a nominal voltage."""
     cost: float
@@ -124,6 +124,8 @@ class Identified:
     """Number of evaluations of the residuals."""
     converged: bool = True
     """Whether the optimiser converged."""
+    groups: Mapping[str, Identified] = field(default_factory=dict)
+    """The result for each vehicle of a fit with groups: its parameters, bias and logs."""
 
     def estimate(self, name: str) -> Estimate:
         """Returns the estimate with this name. Raises KeyError that lists the names."""
@@ -152,6 +154,7 @@ class Identified:
         for axis, value, error in bias:
             name = f"accelerometer bias {axis}"
             lines.append(f"{name:20s}{0.0:13.5g}{value:13.5g}{error:12.2g}  m/s^2")
+        lines += self._of_groups()
         lines.append("")
         for w in self.whiteness:
             verdict = "white" if w.is_white else "not white"
@@ -161,6 +164,18 @@ class Identified:
             )
             lines += [f"  {note}" for note in w.notes]
         return "\n".join(lines)
+
+    def _of_groups(self) -> list[str]:
+        """Returns the parameters and biases in which the vehicles differ, as text."""
+        lines = []
+        for name, group in self.groups.items():
+            own = [
+                e for e, common in zip(group.estimates, self.estimates, strict=True) if e != common
+            ]
+            values = [f"{e.name} {e.value:.4g} +- {e.standard_error:.2g}" for e in own]
+            bias = ", ".join(f"{value:.3f}" for value in group.bias.value)
+            lines.append(f"{name}: {', '.join([*values, f'accelerometer bias {bias}'])}")
+        return lines
 
     def to_toml(self) -> str:
         """Returns the text of a vehicle file with the standard errors in table `[sources]`.

@@ -39,6 +39,8 @@ _MAX_FINE_STEP = 3e-3
 """s, maximum step of logs that are resampled to 2 ms."""
 _MAX_STEP = 0.012
 _TILTS = ("tilt_x", "tilt_y")
+_INDIVIDUAL = ("speed_offset", "blow_back", *_TILTS, *BALANCES)
+"""Parameters in which vehicles of one type differ."""
 _OF_COMMANDS = (*free_parameters.LAG, "speed_offset")
 """Parameters that logs with measured rotor speeds do not identify."""
 _SAG = 0.03
@@ -61,6 +63,9 @@ class Scatter:
     """Relative, of the voltage of logs that did not record it."""
     discharge: float = 0.01
     """1/(10 s), relative slope of the voltage of logs that did not record it."""
+    vehicles: float = 0.3
+    """Of the vehicles of a fit with groups around their common parameters: speed offset, blow-back,
+    tilt and balances, relative to the prior deviation of each."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -168,6 +173,10 @@ class LogModel:
     battery: Battery | None
     """With the prior mean of its numbers; None if rotor speeds do not depend on a voltage."""
     has_rotation: bool
+    bias: AccelerometerBias
+    """Of the accelerometer, which was subtracted."""
+    group: int = 0
+    """Number of the vehicle that flew."""
     nuisances: list[str] = field(default_factory=list)
 
 
@@ -184,6 +193,7 @@ def log_model(
     noise: Noise,
     bias: AccelerometerBias,
     battery: Battery | None,
+    group: int = 0,
 ) -> LogModel:
     """Makes the residuals of the rows of a grid that are in the air."""
     pose, rotation = usable(grid.flight)
@@ -195,7 +205,7 @@ def log_model(
     for kind, is_used in ((Forces, pose), (Torques, not rotation), (Rates, rotation)):
         if is_used:
             pieces.append(kind(flight, grid.period, grid.rows, noise))
-    model = LogModel(grid, pieces, battery, rotation)
+    model = LogModel(grid, pieces, battery, rotation, bias, group)
     model.nuisances += ["thrust"] if battery is None else ["battery_offset", "battery_slope"]
     model.nuisances += [*(_TILTS if pose else ()), *_possible_balances(guess)]
     return model
@@ -225,10 +235,9 @@ class FitProblem:
         names: Sequence[str],
         scatter: Scatter,
         threads: int,
-        bias: AccelerometerBias,
     ) -> None:
         catalogue = free_parameters.catalogue(guess)
-        self.guess, self.logs, self.bias = guess, list(logs), bias
+        self.guess, self.logs = guess, list(logs)
         self.free: list[FreeParameter] = [catalogue[name] for name in names]
         self.trims: list[dict[int, FreeParameter]] = []
         self.nuisances: list[dict[str, int]] = []
@@ -244,6 +253,18 @@ class FitProblem:
                 }
             )
             size += len(log.nuisances)
+        self.deviations: list[dict[int, FreeParameter]] = []
+        groups = 1 + max(log.group for log in self.logs)
+        individual = [p for p in self.free if groups > 1 and p.name in _INDIVIDUAL]
+        for _ in range(groups):
+            spread = scatter.vehicles
+            self.deviations.append(
+                {
+                    size + k: replace(p, spread=spread * p.spread, minimum=None)
+                    for k, p in enumerate(individual)
+                }
+            )
+            size += len(individual)
         self.sag: int | None = None
         if names and any(log.battery is not None for log in self.logs):
             self.sag = size
@@ -260,11 +281,19 @@ class FitProblem:
         known = (*free_parameters.FORCES, *free_parameters.FLOW, *BALANCES, "blow_back")
         rotates = self.logs[number].has_rotation
         common = [k for k, p in enumerate(self.free) if rotates or p.name in known]
-        return [*common, *self.trims[number]]
+        return [*common, *self._of_log(number)]
 
-    def vehicle(self, x: Array, number: int | None = None) -> VehicleParameters:
-        """Returns the vehicle common to all logs, or that of one log, with its trims."""
-        indexed = dict(enumerate(self.free)) | ({} if number is None else self.trims[number])
+    def _of_log(self, number: int) -> dict[int, FreeParameter]:
+        """Returns the unknown deviations of a log's vehicle and its trims."""
+        return self.deviations[self.logs[number].group] | self.trims[number]
+
+    def vehicle(
+        self, x: Array, number: int | None = None, *, group: int | None = None
+    ) -> VehicleParameters:
+        """Returns the vehicle common to all logs, that of one log with its trims, or of a group."""
+        own = {} if number is None else self._of_log(number)
+        own = own if group is None else self.deviations[group]
+        indexed = dict(enumerate(self.free)) | own
         return free_parameters.changed(self.guess, [*indexed.values()], x[[*indexed]])
 
     def battery(self, x: Array, number: int | None = None) -> Battery | None:
@@ -301,7 +330,7 @@ class FitProblem:
     def flyer(self, x: Array, number: int) -> tuple[Flyer, list[int]]:
         """Returns the vehicle of one log and the indices of the unknowns on which it depends."""
         log = self.logs[number]
-        indexed = dict(enumerate(self.free)) | self.trims[number]
+        indexed = dict(enumerate(self.free)) | self._of_log(number)
         columns = self._moved(number)
         vehicle = self.vehicle(x, number)
         every = free_parameters.slopes(self.guess, [*indexed.values()], x[[*indexed]])
