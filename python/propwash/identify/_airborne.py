@@ -1,4 +1,4 @@
-"""The rows of a log in the air, and its voltage there."""
+"""The rows of a log in the air, and checks of its period, voltage and rotor speeds."""
 
 from __future__ import annotations
 
