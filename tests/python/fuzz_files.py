@@ -180,13 +180,13 @@ def _csv(folder: Path) -> list[Files]:
         **{"t": t, "px": wave, "py": 0.0, "pz": 1.0, "qx": 0.0, "qy": 0.0, "qz": 0.0, "qw": 1.0},
         **{f"v{axis}": wave for axis in "xyz"},
         **{f"w{axis}_vicon": wave for axis in "xyz"},
-        **{f"imu_acc_{axis}": 0.1 for axis in "xyz"},
+        **{f"imu_acc_{axis}": 0.6 for axis in "xyz"},
         **{f"motor_motor_m{i}": 30000.0 for i in range(1, 5)},
         "pwr_pm_vbat": 4.0,
     }
     on_board = {
         "timestamp": 1e6 * t,
-        **{f"acc.{axis}": 0.1 for axis in "xyz"},
+        **{f"acc.{axis}": 0.6 for axis in "xyz"},
         **{f"gyro.{axis}": wave for axis in "xyz"},
         **{f"motor.m{i}": 30000.0 for i in range(1, 5)},
     }

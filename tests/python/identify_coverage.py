@@ -47,8 +47,14 @@ CIRCLE_RATE, CIRCLE_RADIUS = 2.0, 0.6
 """rad/s and m."""
 MAX_RATE = 10.0
 """rad/s, of a vehicle under control."""
-POSE, IMU = "pose", "IMU"
-KINDS = {POSE: "poses, commands on another clock", IMU: "commands and IMU on one clock"}
+SPEED_NOISE = 40.0
+"""rad/s, 2 % of the speed in hover: the white noise of measured rotor speeds."""
+POSE, IMU, SPEEDS = "pose", "IMU", "speeds"
+KINDS = {
+    POSE: "poses, commands on another clock",
+    IMU: "commands and IMU on one clock",
+    SPEEDS: "poses, IMU and noisy rotor speeds on one clock",
+}
 
 
 @dataclass(frozen=True)
@@ -74,14 +80,21 @@ def _drawn(parameter: FreeParameter, rng: np.random.Generator) -> float:
 def draw(kind: str, flights: int, rng: np.random.Generator) -> Truth:
     """Draws a vehicle and its flights, with what a kind of log identifies."""
     known, scatter = catalogue(GUESS), identify.Scatter()
-    names = (*FORCES, *BALANCES, "blow_back") if kind == POSE else (*THRUST, *LAG, *ROTATION)
+    names = {
+        POSE: (*FORCES, *BALANCES, "blow_back"),
+        IMU: (*THRUST, *LAG, *ROTATION),
+        SPEEDS: (*(name for name in FORCES if name != "speed_offset"), *ROTATION),
+    }[kind]
     free = [known[name] for name in names]
     while True:
         vehicle = changed(GUESS, free, [_drawn(parameter, rng) for parameter in free])
         moments = np.diag(np.array(vehicle.body.inertia))
         if moments[2] < 0.98 * (moments[0] + moments[1]):  # those of a rigid body
             break
-    trimmed = [known[n] for n in known if n in BALANCES or (kind == POSE and n.startswith("tilt"))]
+    trims = (*BALANCES, *(() if kind == IMU else ("tilt_x", "tilt_y")))
+    if kind == SPEEDS:  # the voltage has no effect
+        trims = ("thrust", *trims)
+    trimmed = [known[name] for name in known if name in trims]
     individuals, batteries = [], []
     common_sag = SAG * rng.standard_normal() if kind == IMU else 0.0
     offset, slope = 0.5 * scatter.thrust, scatter.warming
@@ -187,9 +200,11 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
     supply = _Supply(truth.batteries, hover)
     duty = np.repeat(np.sqrt(hover / rotors)[:, np.newaxis], rotors, axis=1)
     fleet.reset(rotor_speeds=GUESS.motor.speed_max * (offset + (1.0 - offset) * duty))
-    states = ("position", "velocity", "attitude", "body_rates")
+    states = ["position", "velocity", "attitude", "body_rates"]
+    if kind == SPEEDS:
+        states.append("rotor_speeds")
     log: dict[str, list[Array]] = {name: [] for name in (*states, "specific_force", "duty")}
-    push = GUST_RATIO * noise.push if kind == POSE else 0.0
+    push = 0.0 if kind == IMU else GUST_RATIO * noise.push
     gust, decay = push * rng.standard_normal((n, 3)), np.exp(-PERIOD / GUST_TIME)
     for row in range(round(seconds / PERIOD)):
         time = row * PERIOD
@@ -207,9 +222,12 @@ def fly(truth: Truth, kind: str, seconds: float, rng: np.random.Generator) -> li
         fleet.step(pw.RotorSpeeds(command), substeps=SUBSTEPS)
         duty = after
     recorded = {name: np.stack(values, axis=1) for name, values in log.items()}
-    for name in ("position", "velocity", "body_rates", "specific_force"):
+    for name in ("position", "velocity", "body_rates", "specific_force", "rotor_speeds"):
+        if name not in recorded:
+            continue
         shape = recorded[name].shape
-        recorded[name] = recorded[name] + getattr(noise, name) * rng.standard_normal(shape)
+        deviation = SPEED_NOISE if name == "rotor_speeds" else getattr(noise, name)
+        recorded[name] = recorded[name] + deviation * rng.standard_normal(shape)
     return [_flight(recorded, k, kind) for k in range(n)]
 
 
@@ -227,7 +245,7 @@ def flown(
 def _flight(recorded: dict[str, Array], k: int, kind: str) -> Flight:
     values = {name: series[k] for name, series in recorded.items()}
     time = PERIOD * np.arange(len(values["duty"]), dtype=np.float64)
-    flight = Flight(Path(f"simulated {k}"), time, synchronous=kind == IMU, **values)
+    flight = Flight(Path(f"simulated {k}"), time, synchronous=kind != POSE, **values)
     if kind == IMU:
         return replace(flight, position=None, velocity=None, attitude=None)
     return replace(flight, voltage=np.full(len(time), GUESS.battery.nominal_voltage))
@@ -288,7 +306,7 @@ def total(counts: dict[str, Count]) -> Count:
 
 
 def main() -> None:
-    """Prints the coverage for both kinds of logs."""
+    """Prints the coverage for each kind of log."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--flights", type=int, default=3)

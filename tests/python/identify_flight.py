@@ -116,9 +116,15 @@ def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
 
 
 def clean_flight(
-    seconds: float, rng: np.random.Generator, vehicle: pw.VehicleParameters | None = None
+    seconds: float,
+    rng: np.random.Generator,
+    vehicle: pw.VehicleParameters | None = None,
+    measured: bool = False,
 ) -> Flight:
-    """A flight, by default of the true vehicle, with random excitation and without noise."""
+    """A flight, by default of the true vehicle, with random excitation and without noise.
+
+    measured: whether with rotor speeds.
+    """
     vehicle = vehicle or true_vehicle()
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
@@ -145,4 +151,5 @@ def clean_flight(
         position=np.array([state.position for state in states]),
         velocity=np.array([state.velocity for state in states]),
         attitude=np.array([state.attitude for state in states]),
+        rotor_speeds=np.array([state.rotor_speeds for state in states]) if measured else None,
     )

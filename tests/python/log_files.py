@@ -33,9 +33,15 @@ def write_ulog(
     topics: Mapping[str, Topic],
     parameters: Mapping[str, float] | None = None,
     start: float = 100.0,
+    nested: Mapping[str, str] | None = None,
 ) -> Path:
-    """Writes a ULog with these topics and parameters; `topic.1` is a second instance."""
+    """Writes a ULog with these topics and parameters; `topic.1` is a second instance.
+
+    nested: types of fields that are messages, with the declaration of their fields.
+    """
     parts = [b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 0), _message(b"B", bytes(40))]
+    for name, declared in (nested or {}).items():
+        parts.append(_message(b"F", f"{name}:{declared};".encode()))
     for name, (declared, _, _) in topics.items():
         if "." not in name:
             parts.append(_message(b"F", f"{name}:uint64_t timestamp;{declared};".encode()))
@@ -50,7 +56,7 @@ def write_ulog(
             _message(b"A", struct.pack("<BH", int(instance or 0), number) + topic.encode())
         )
     for number, (declared, time, values) in enumerate(topics.values()):
-        codes = _codes(declared)
+        codes = _codes(declared, nested or {})
         for at, row in zip(time, values, strict=True):
             stamp = round((start + at) * 1e6)
             numbers = [x if c == "f" else int(x) for c, x in zip(codes, row, strict=True)]
@@ -59,12 +65,14 @@ def write_ulog(
     return path
 
 
-def _codes(declared: str) -> str:
+def _codes(declared: str, nested: Mapping[str, str]) -> str:
     """Codes of struct for the declaration of a topic's fields."""
     codes = ""
     for kind in (field.split()[0] for field in declared.split(";")):
         name, _, count = kind.rstrip("]").partition("[")
-        codes += {"float": "f", "uint8_t": "B"}[name] * int(count or 1)
+        known = {"float": "f", "uint8_t": "B"}
+        code = _codes(nested[name], nested) if name in nested else known[name]
+        codes += code * int(count or 1)
     return codes
 
 
@@ -117,11 +125,15 @@ def write_blackbox(
     rates = {"deg/s": 180.0 / np.pi, "rad/s": 1.0, "raw": 1800.0 / np.pi}[rate]
     forces = {"g": 1.0, "m/s/s": logs.STANDARD_GRAVITY, "raw": 2048.0}[force]
     low, full = {"dshot": (48.0, 1999.0), "pwm": (1000.0, 1000.0)}[motors]
+    speeds = (
+        log.rotor_speeds
+    )  # in hundreds of electrical revolutions a minute, seven pairs of poles
     columns = {f"time ({time})": log.time * {"us": 1e6, "ms": 1e3, "s": 1.0}[time]}
     for name, unit, values in (
         ("gyroADC", rate, log.body_rates * rates),
         ("accSmooth", force, log.specific_force * forces / logs.STANDARD_GRAVITY),
         ("motor", "raw", low + full * log.duty[:, [1, 0, 2, 3]]),  # rear right first
+        *([] if speeds is None else [("eRPM", "raw", 2.1 / np.pi * speeds[:, [1, 0, 2, 3]])]),
     ):
         suffix = "" if unit == "raw" else f" ({unit})"
         columns |= {f"{name}[{k}]{suffix}": values[:, k] for k in range(values.shape[1])}
@@ -130,11 +142,12 @@ def write_blackbox(
     rows = np.column_stack(list(columns.values()))
     lines += [f"{k}, {', '.join(f'{x:.9g}' for x in row)}, 0" for k, row in enumerate(rows)]
     path.write_text("\n".join(lines) + "\n")
-    if "raw" in (rate, force) or motors == "pwm":
+    if "raw" in (rate, force) or motors == "pwm" or speeds is not None:
         scale = struct.unpack("<I", struct.pack("<f", 0.1))[0]
         path.with_suffix(".headers.csv").write_text(
             f'fieldname, fieldvalue\nacc_1G,"2048"\ngyro_scale,"0x{scale:x}"\n'
             f'motorOutput,"{"158,2047" if motors == "dshot" else "1070,2000"}"\n'
+            f'motor_poles,"14"\n'
         )
     return path
 

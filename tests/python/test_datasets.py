@@ -227,6 +227,8 @@ def test_a_bag_is_read_as_a_log_of_the_flight(flight: Path) -> None:
     log = logs.read_log(flight / "rosbag.bag")
     assert log.synchronous
     assert log.duty.shape[1] == 4
+    assert log.rotor_speeds is not None
+    assert log.rotor_speeds / 2200.0 == pytest.approx(log.duty, abs=0.1)
     hover = log.time < 2.5
     duty = np.sqrt(0.915 * 9.81 / 4.0 / 2.07e-6) / 2200.0
     assert log.duty[hover].mean() == pytest.approx(duty, rel=0.01)

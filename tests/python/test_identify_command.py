@@ -50,6 +50,23 @@ def test_the_command_identifies_a_segment_of_a_log(
     assert read == pytest.approx(truth, rel=0.1)
 
 
+def test_the_command_writes_a_file_for_each_vehicle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = _write_log(tmp_path, simulated_flight(10.0))
+    mapping = ["--columns", str(tmp_path / "columns.toml"), "--out", str(tmp_path / "mine.toml")]
+    names = ["--parameters", "thrust, speed_offset", "--threads", "1"]
+    _run([f"{log}@:5", f"{log}@5:", *mapping, *names, "--groups", "a, b"])
+    offsets = [
+        pw.vehicles.load(tmp_path / f"mine{name}.toml").motor.speed_offset
+        for name in ("", "_a", "_b")
+    ]
+    assert len(set(offsets)) == 3
+    assert "\na: speed_offset" in capsys.readouterr().out
+    with pytest.raises(ValueError, match=r"--groups: expected names of letters .*, got '\.\./x'"):
+        _run([f"{log}@:5", f"{log}@5:", *mapping, *names, "--groups", "a,../x"])
+
+
 def test_an_unusable_log_leaves_no_output_file(
     simulated: identify.FlightLog, tmp_path: Path
 ) -> None:

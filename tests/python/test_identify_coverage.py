@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from identify_coverage import IMU, KINDS, POSE, coverage, total
+from identify_coverage import IMU, KINDS, POSE, SPEEDS, coverage, total
 from scipy.stats import binom, chi2, norm
 
 pytestmark = pytest.mark.slow
 
-SETS = {POSE: 5, IMU: 9}
+SETS = {POSE: 5, IMU: 9, SPEEDS: 6}
 INDEPENDENT = 4
 """The errors of the parameters of a fit are correlated: a fit counts as so many intervals."""
 REFUSED = 1e-4

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
+from identify_flight import NOISE, PERIOD, clean_flight, noisy, simulated_flight, true_vehicle
 from msgspec import structs
 from propwash import _derivatives, identify
 from propwash.identify._bias import fit_bias
@@ -37,18 +37,26 @@ def log() -> identify.FlightLog:
 
 @pytest.fixture(scope="module")
 def problem(log: identify.FlightLog) -> FitProblem:
-    """Two logs, one without voltage, and a vehicle with nonzero drag, close to the ground."""
+    """Logs without voltage, with it, and with rotor speeds, the second one of another vehicle.
+
+    The guess has nonzero drag and is close to the ground.
+    """
     guess = pw.vehicles.load("crazyflie").replace(
         rotor_drag={"linear": (0.4, 0.4, 0.2)},
         inflow={"axial": 2e-6, "translational": 8e-4},
         ground_effect={"radius": 0.3, "height": -1.0},
     )
-    logs = [replace(log, voltage=None), log]
+    rng = np.random.default_rng(5)
+    measured = noisy(clean_flight(2.7, rng, measured=True), rng)
+    logs = [replace(log, voltage=None), log, measured]
     grids = [gridded(one, guess) for one in logs]
     bias = fit_bias([(grid.flight, grid.rows) for grid in grids], guess)
-    models = [log_model(grid, guess, NOISE, bias, battery_of(guess)) for grid in grids]
+    models = [
+        log_model(grid, guess, NOISE, bias, battery_of(guess), int(grid is grids[1]))
+        for grid in grids
+    ]
     names = [*free_names(logs, guess), *FLOW]
-    return FitProblem(models, guess, names, Scatter(), 1, bias)
+    return FitProblem(models, guess, names, Scatter(), 1)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +68,8 @@ def _name(problem: FitProblem, unknown: int) -> str:
     if unknown < len(problem.free):
         return problem.free[unknown].name
     names_of_logs = [name for names in problem.nuisances for name in names]
-    return [*names_of_logs, "sag"][unknown - len(problem.free)]
+    deviations = [p.name for own in problem.deviations for p in own.values()]
+    return [*names_of_logs, *deviations, "sag"][unknown - len(problem.free)]
 
 
 @pytest.mark.slow

@@ -63,12 +63,13 @@ def test_the_mapping_can_be_a_file(tmp_path: Path) -> None:
 
 def test_one_column_may_be_a_string(tmp_path: Path) -> None:
     """In code and in a file, if one column is sufficient."""
-    one = replace(COLUMNS, motors="m1", voltage="m2", scale={"time": 1e-6}, offset={})
+    scale = {"time": 1e-6, "specific_force": 9.80665}
+    one = replace(COLUMNS, motors="m1", voltage="m2", scale=scale, offset={})
     listed = replace(one, motors=["m1"], voltage=["m2"])
     file = tmp_path / "columns.toml"
     file.write_text(
         'time = "us"\nbody_rates = ["p", "q", "r"]\nspecific_force = ["ax", "ay", "az"]\n'
-        'motors = "m1"\nvoltage = "m2"\nscale = {time = 1e-6}\n'
+        'motors = "m1"\nvoltage = "m2"\nscale = {time = 1e-6, specific_force = 9.80665}\n'
     )
     table = _table()
     table[:, 7:] *= 1e-3 * 0.5

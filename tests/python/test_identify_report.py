@@ -166,6 +166,10 @@ def test_the_numbers_are_those_of_the_result(page: Page, found: identify.Identif
     for one in found.logs:
         row = _row(logs, one.flight.path.name)
         assert row["fitted [s]"] == f"{one.seconds[0]:.1f} to {one.seconds[1]:.1f}"
+        assert one.battery is not None
+        assert float(row["slope of the voltage [1/(10 s)]"]) == pytest.approx(
+            one.battery.slope, abs=6e-5
+        )
         for trim in one.trims:
             unit, scale = {"rad": ("mrad", 1e3), "relative": ("%", 1e2)}[trim.unit]
             value, error = re.findall(r"-?\d+\.\d+", row[f"{trim.name} [{unit}]"])

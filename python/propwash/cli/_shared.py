@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,6 +53,9 @@ class LogOptions:
         nargs="+",
     )
     columns: Path | None = option("a TOML file that maps columns to quantities")
+    correct: bool = option(
+        "correct wrong units, axes and lost voltages that a log shows beyond doubt, and warn", False
+    )
 
 
 def pairs(flag: str, texts: list[str]) -> dict[str, Any]:
@@ -132,7 +136,8 @@ def read_logs(options: LogOptions, vehicle: str | None) -> list[Any]:
             "(docs/logs.md), found none"
         )
     columns = None if path is None else logs.Columns.from_toml(path)
-    return [_read(name, columns, vehicle) for name in options.flight]
+    read = partial(logs.read_log, columns=columns, vehicle=vehicle, correct=options.correct)
+    return [_read(name, read) for name in options.flight]
 
 
 def vehicle_of(named: str | None, flights: Sequence[logs.Flight]) -> str | VehicleParameters:
@@ -149,10 +154,10 @@ def vehicle_of(named: str | None, flights: Sequence[logs.Flight]) -> str | Vehic
     return own[0]
 
 
-def _read(name: str, columns: Any, vehicle: str | None) -> Any:
+def _read(name: str, read: Callable[..., logs.Flight]) -> logs.Flight:
     path, at, part = name.rpartition("@")
     if not at or Path(name).exists():
-        return logs.read_log(name, columns, vehicle=vehicle)
+        return read(name)
     seconds = re.fullmatch(rf"({_SECONDS})?:({_SECONDS})?", part)
     if seconds is None:
         raise ValueError(
@@ -163,4 +168,4 @@ def _read(name: str, columns: Any, vehicle: str | None) -> Any:
         raise ValueError(
             f"{name}: expected LOG@FROM:TO with FROM below TO, got {start:g} and {stop:g} s"
         )
-    return logs.read_log(path, columns, vehicle=vehicle, start=start, stop=stop)
+    return read(path, start=start, stop=stop)

@@ -32,6 +32,10 @@ class IdentifyOptions(LogOptions):
     parameters: str | None = option(
         "names of free parameters, separated by commas (default: all identifiable ones)"
     )
+    groups: str | None = option(
+        "name of the vehicle of each log, separated by commas (default: all of one vehicle); "
+        "writes a file for each, OUT_NAME.toml"
+    )
     imu: bool = option(
         "identify IMU noise from a stationary log instead, with a plot of Allan deviations", False
     )
@@ -75,15 +79,26 @@ def run(options: IdentifyOptions) -> None:
     names = None
     if options.parameters is not None:
         names = [name.strip() for name in options.parameters.split(",")]
+    groups = None
+    if options.groups is not None:
+        groups = [name.strip() for name in options.groups.split(",")]
+        for name in groups:
+            if not name.isidentifier():
+                raise ValueError(f"--groups: expected names of letters and digits, got {name!r}")
     if options.validate or options.report is not None:
         viz.require_matplotlib()
-    found = identify.fit_vehicle(logs, guess, parameters=names, threads=options.threads)
-    print(found.table())
-    found.save(out)
-    print(f"\nvehicle: {out}", flush=True)
+    found = identify.fit_vehicle(
+        logs, guess, parameters=names, groups=groups, threads=options.threads
+    )
+    print(found.table() + "\n")
+    results = {out: found}
+    results |= {out.with_stem(f"{out.stem}_{name}"): one for name, one in found.groups.items()}
+    for file, result in results.items():
+        result.save(file)
+        print(f"vehicle: {file}", flush=True)
     scores = None
     if options.validate:
-        scores = _score(logs, guess, names, options.threads, out)
+        scores = _score(logs, guess, names, groups, options.threads, out)
     if options.report is not None:
         identify.report(found, options.report, scores=scores, command=_command(options))
         print(f"report: {options.report}", flush=True)
@@ -95,8 +110,10 @@ def _command(options: IdentifyOptions) -> str:
     parts += [Path(name).name for name in options.flight]
     for flag, file in (("--columns", options.columns), ("--vehicle", options.vehicle)):
         parts += [] if file is None else [flag, Path(file).name]
-    parts += [] if options.parameters is None else ["--parameters", options.parameters]
-    return shlex.join([*parts, *(["--validate"] if options.validate else [])])
+    for flag, text in (("--parameters", options.parameters), ("--groups", options.groups)):
+        parts += [] if text is None else [flag, text]
+    parts += [f"--{name}" for name in ("correct", "validate") if getattr(options, name)]
+    return shlex.join(parts)
 
 
 def _imu(options: IdentifyOptions, out: Path) -> None:
@@ -105,6 +122,7 @@ def _imu(options: IdentifyOptions, out: Path) -> None:
     others = {
         "--vehicle": options.vehicle,
         "--parameters": options.parameters,
+        "--groups": options.groups,
         "--report": options.report,
     }
     unused = [name for name, value in others.items() if value is not None]
@@ -126,6 +144,7 @@ def _score(
     logs: list[Any],
     guess: str | VehicleParameters,
     names: list[str] | None,
+    groups: list[str] | None,
     threads: int,
     out: Path,
 ) -> list[Any]:
@@ -135,7 +154,12 @@ def _score(
     if len(logs) > 1:
         print("\neach flight, predicted by a fit of the others:", flush=True)
         scores = identify.leave_one_out(
-            logs, guess, threads, parameters=names, progress=lambda text: print(text, flush=True)
+            logs,
+            guess,
+            threads,
+            parameters=names,
+            groups=groups,
+            progress=lambda text: print(text, flush=True),
         )
         file = out.with_name(f"{out.stem}_left_out.png")
     else:

@@ -1,10 +1,14 @@
-"""The rows of a log in the air, and checks that their values are plausible."""
+"""The rows of a log in the air, and checks of its period, voltage and rotor speeds."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propwash.logs import Flight
+from propwash.vehicle.parameters import VehicleParameters
+
+Array = NDArray[np.float64]
 
 _MIN_HEIGHT = 0.1
 """m above the lowest height in the first second; below it the vehicle counts as on the ground."""
@@ -14,30 +18,24 @@ _MOTOR_SETTLING = 0.5
 _LANDING = 1.0
 """s, before the motors stop, in a log without heights: the vehicle may touch the ground."""
 _MAX_STEP = 0.05
-_FORCE_IN_FLIGHT = (3.0, 30.0)
 _MAX_VOLTAGE_RATIO = 2.0
-_ROTATION_INTERVAL = 0.1
-_MIN_ROTATION_RATE = 0.2
-_RATE_RATIOS = (0.3, 3.0)
+_MAX_THRUST_RATIO = 10.0
+"""Between the thrust of measured rotor speeds and the weight; rpm make a factor of 91."""
 
 
 def flying_rows(grid: Flight, period: float, min_seconds: float = 2.0) -> tuple[int, int]:
     """Returns the first row and the one after the last of the longest time in the air.
 
-    Raises ValueError if that is shorter than `min_seconds`, steps exceed 0.05 s, or specific force
-    or body rates are implausible, as with wrong units or axes.
+    Raises ValueError if that is shorter than `min_seconds`.
     """
-    if period > _MAX_STEP:
-        raise ValueError(
-            f"{grid.path}: expected steps of at most {_MAX_STEP:g} s, got {period:.3g} s; set "
-            f"scale of time, or log faster"
-        )
-    flying = grid.duty.mean(axis=1) > _MEAN_DUTY
+    turning = grid.duty.mean(axis=1) > _MEAN_DUTY
     half = max(1, round(0.25 / period))
-    flying = np.convolve(flying, np.ones(2 * half + 1), "same") > half
+    flying = np.convolve(turning, np.ones(2 * half + 1), "same") > half
     second = max(1, round(1.0 / period))
+    height = None
     if grid.position is not None and grid.duty[:second].mean() < _MEAN_DUTY:
-        flying &= grid.position[:, 2] > grid.position[:second, 2].min() + _MIN_HEIGHT
+        height = grid.position[:, 2] - grid.position[:second, 2].min()
+        flying &= height > _MIN_HEIGHT
     # the initial motor speeds are unknown
     flying[: round(_MOTOR_SETTLING / period)] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flying.astype(int), [0]])))
@@ -48,16 +46,37 @@ def flying_rows(grid: Flight, period: float, min_seconds: float = 2.0) -> tuple[
         last -= round(_LANDING / period)
     seconds = (last - first) * period
     if seconds < min_seconds:
+        got = f"got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s"
         raise ValueError(
-            f"{grid.path}: expected at least {min_seconds:g} s in the air (a mean duty cycle above "
-            f"{_MEAN_DUTY:.0%}"
-            + ("" if grid.position is None else f", {_MIN_HEIGHT:g} m above the ground")
-            + f"), got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s; "
-            "use a longer flight"
+            f"{grid.path}: expected at least {min_seconds:g} s in the air, {got}; "
+            f"{_advice(grid.duty.mean(axis=1), height)}"
         )
-    _check_force(grid, int(first), int(last))
-    _check_rates(grid, period, int(first), int(last))
     return int(first), int(last)
+
+
+def _advice(duty: Array, height: Array | None) -> str:
+    """Returns why a log has no rows in the air: wrong units, or a short flight."""
+    if duty.max() <= _MEAN_DUTY:
+        return (
+            f"set scale of motors, or use a flight: the mean duty cycle is at most "
+            f"{duty.max():.3g}, in the air it is above {_MEAN_DUTY:g}"
+        )
+    if height is not None and height.max() <= _MIN_HEIGHT:
+        return (
+            f"set scale of position, and down = true if z points down: the height above the first "
+            f"rows is {height.min():.3g} to {height.max():.3g} m, in the air it is above "
+            f"{_MIN_HEIGHT:g} m"
+        )
+    return "use a longer flight"
+
+
+def check_period(flight: Flight) -> None:
+    """Raises ValueError for a log with steps of more than 0.05 s."""
+    if flight.period > _MAX_STEP:
+        raise ValueError(
+            f"{flight.path}: expected steps of at most {_MAX_STEP:g} s, got {flight.period:.3g} s; "
+            f"set scale of time, or log faster"
+        )
 
 
 def check_voltage(grid: Flight, rows: tuple[int, int], nominal: float) -> None:
@@ -73,38 +92,16 @@ def check_voltage(grid: Flight, rows: tuple[int, int], nominal: float) -> None:
         )
 
 
-def _check_force(grid: Flight, first: int, last: int) -> None:
-    force = float(np.mean(grid.specific_force[first:last, 2]))
-    low, high = _FORCE_IN_FLIGHT
-    if not low <= force <= high:
-        advice = "set down = true for axes that point down" if force < 0.0 else "1 g is 9.81 m/s^2"
+def check_rotor_speeds(grid: Flight, rows: tuple[int, int], vehicle: VehicleParameters) -> None:
+    """Raises ValueError if the thrust of measured rotor speeds does not carry the vehicle."""
+    assert grid.rotor_speeds is not None
+    speeds = grid.rotor_speeds[rows[0] : rows[1]]
+    thrust = np.mean(speeds**2, axis=0) @ [r.thrust_coefficient for r in vehicle.rotors]
+    ratio = float(thrust) / vehicle.weight
+    if not 1.0 / _MAX_THRUST_RATIO <= ratio <= _MAX_THRUST_RATIO:
         raise ValueError(
-            f"{grid.path}: expected a mean specific force in the air of {low:g} to {high:g} m/s^2 "
-            f"along body z, upwards, got {force:.3g}; map the columns in this unit and frame: "
-            f"{advice}"
+            f"{grid.path}: expected rotor speeds whose thrust is about the weight of vehicle "
+            f"{vehicle.name!r}, got {ratio:.3g} times the weight at a mean of {speeds.mean():.4g} "
+            f"rad/s in the air; set rotor_speed_unit of the columns to rad/s, rpm, or erpm with "
+            f"pole_pairs, or rotors.thrust_coefficient of the guess"
         )
-
-
-def _check_rates(grid: Flight, period: float, first: int, last: int) -> None:
-    """Raises ValueError if the attitude is inconsistent with the body rates."""
-    if grid.attitude is None:
-        return
-    interval = max(1, round(_ROTATION_INTERVAL / period))
-    before, after = grid.attitude[first : last - interval], grid.attitude[first + interval : last]
-    w, x, y, z = before.T
-    inverse = np.stack([[w, x, y, z], [-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
-    rate = np.einsum("ijk,kj->ki", inverse, after)
-    rate = 2.0 * np.sign(rate[:, :1]) * rate[:, 1:] / (interval * period)
-    sums = np.cumsum(grid.body_rates[first:last], axis=0)
-    measured = (sums[interval:] - sums[:-interval]) / interval
-    for k, axis in enumerate("xyz"):
-        if np.std(rate[:, k]) < _MIN_ROTATION_RATE:
-            continue
-        ratio = float(np.cov(rate[:, k], measured[:, k])[0, 1] / np.var(rate[:, k]))
-        if not _RATE_RATIOS[0] <= ratio <= _RATE_RATIOS[1]:
-            raise ValueError(
-                f"{grid.path}: expected body rates that match the attitude, those about {axis} are "
-                f"{ratio:.3g} times its rate of change; map them in rad/s and in body axes, "
-                f"forward left up (for other axes set down = true), and the quaternion as w x y z, "
-                f"body to world"
-            )

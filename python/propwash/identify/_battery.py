@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -15,7 +15,7 @@ from propwash._core import RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.identify._estimates import Estimate, estimate_named
 from propwash.identify._open_loop import STEP, Flyer, commands
-from propwash.logs import Flight
+from propwash.logs import Flight, consistent
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -157,6 +157,7 @@ def _check(log: Flight, vehicle: VehicleParameters) -> None:
             f"{_CELL[1] * cells:g} V for {cells:g} cells, got {mean:.4g}; set scale of voltage, "
             f"0.001 for a column in mV, or battery.cells"
         )
+    consistent(log)
 
 
 class _Problem:
@@ -171,7 +172,7 @@ class _Problem:
         self.names = [_CHARGE]
         self.names += [n for n in _SPREADS if n != _CHARGE and getattr(circuit, n) > 0.0]
         period = log.period
-        grid = log.resampled(period)
+        grid = replace(log, rotor_speeds=None).resampled(period)
         # without a voltage, the speeds are those at the nominal voltage
         bare = guess.replace(battery={"nominal_voltage": 0.0, "cells": 0})
         speeds, _ = commands(grid, period, Flyer(bare, None))

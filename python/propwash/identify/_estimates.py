@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -43,6 +43,11 @@ class Estimate:
     times) from the guess."""
 
     @property
+    def is_beyond_search(self) -> bool:
+        """Whether the value is at a bound that is not its minimum, 0."""
+        return self.at_bound and abs(self.value) > 1e-6 * (abs(self.guess) + self.standard_error)
+
+    @property
     def notes(self) -> list[str]:
         """Why the value or its standard error may mislead; mostly empty."""
         weak = "weakly identifiable: dominated by the prior"
@@ -70,7 +75,7 @@ class LogEstimate:
     battery: Battery | None
     """The effective voltage of this log; None without a nominal voltage."""
     bias: AccelerometerBias
-    """Bias of the accelerometer, common to all logs of the fit."""
+    """Bias of the accelerometer, common to all logs of the vehicle."""
     trims: tuple[Estimate, ...]
     """Deviations of this flight from the vehicle: `thrust` relative, `tilt_x` and `tilt_y` in rad,
     `balance_roll` and others relative."""
@@ -111,7 +116,7 @@ class Identified:
     whiteness: tuple[Whiteness, ...]
     logs: tuple[LogEstimate, ...]
     bias: AccelerometerBias
-    """Bias of the accelerometer, common to all logs."""
+    """Bias of the accelerometer, common to all logs of the result."""
     battery: Battery | None
     """What the effective voltages of all logs have in common; None without a nominal voltage."""
     cost: float
@@ -119,6 +124,8 @@ class Identified:
     """Number of evaluations of the residuals."""
     converged: bool = True
     """Whether the optimiser converged."""
+    groups: Mapping[str, Identified] = field(default_factory=dict)
+    """The result for each vehicle of a fit with groups: its parameters, bias and logs."""
 
     def estimate(self, name: str) -> Estimate:
         """Returns the estimate with this name. Raises KeyError that lists the names."""
@@ -147,6 +154,7 @@ class Identified:
         for axis, value, error in bias:
             name = f"accelerometer bias {axis}"
             lines.append(f"{name:20s}{0.0:13.5g}{value:13.5g}{error:12.2g}  m/s^2")
+        lines += self._of_groups()
         lines.append("")
         for w in self.whiteness:
             verdict = "white" if w.is_white else "not white"
@@ -157,8 +165,31 @@ class Identified:
             lines += [f"  {note}" for note in w.notes]
         return "\n".join(lines)
 
+    def _of_groups(self) -> list[str]:
+        """Returns the parameters and biases in which the vehicles differ, as text."""
+        lines = []
+        for name, group in self.groups.items():
+            own = [
+                e for e, common in zip(group.estimates, self.estimates, strict=True) if e != common
+            ]
+            values = [f"{e.name} {e.value:.4g} +- {e.standard_error:.2g}" for e in own]
+            bias = ", ".join(f"{value:.3f}" for value in group.bias.value)
+            lines.append(f"{name}: {', '.join([*values, f'accelerometer bias {bias}'])}")
+        return lines
+
     def to_toml(self) -> str:
-        """Returns the text of a vehicle file with the standard errors in table `[sources]`."""
+        """Returns the text of a vehicle file with the standard errors in table `[sources]`.
+
+        Raises ValueError for a parameter at a bound of the search.
+        """
+        bounded = [e for e in self.estimates if e.is_beyond_search]
+        if bounded:
+            values = ", ".join(f"{e.name} = {e.value:.4g} {e.unit}".rstrip() for e in bounded)
+            raise ValueError(
+                f"{values}: expected estimates within the bounds of the search, got those at a "
+                f"bound, too far from the guess; the log or the guess is wrong (units, order of "
+                f"the motors, noise of the inputs): check them, or omit these from parameters"
+            )
         logs = ", ".join(log.flight.path.name for log in self.logs)
         lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
         lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
@@ -170,7 +201,10 @@ class Identified:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a vehicle file; leaves no partial file if that fails."""
+        """Writes a vehicle file; leaves no partial file if that fails.
+
+        Raises ValueError for a parameter at a bound of the search, OSError if it cannot be written.
+        """
         file = Path(path)
         with written_whole(file, ".toml") as part:
             part.write_text(self.to_toml(), encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 
 import numpy as np
@@ -11,18 +11,17 @@ from numpy.typing import NDArray
 
 from propwash._checks import ParameterError, require_scipy
 from propwash.identify._bias import AccelerometerBias, fit_bias
+from propwash.identify._covariance import covariances_of, deviation_of
 from propwash.identify._estimates import (
     MAX_EVALUATIONS,
     Estimate,
     Identified,
     LogEstimate,
 )
-from propwash.identify._log_battery import Battery
 from propwash.identify._parameters import FreeParameter, catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import (
     FitProblem,
-    Grid,
     Scatter,
     battery_of,
     free_names,
@@ -38,10 +37,6 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 _MAX_IDENTIFIED = 0.5
-_BLOCKS = 5
-"""Number of blocks of a flight of correlated windows, unless that makes them too short or long."""
-_BLOCK_LENGTHS = (1.0, 2.5)
-"""s; the shortest is the length of a window of forces."""
 _MAX_DEVIATION = 3.0
 _MAX_BALANCE_DEVIATION = 1.0
 _MAX_LOG_FACTOR = 1.5
@@ -53,6 +48,7 @@ def fit_vehicle(
     *,
     parameters: Sequence[str] | None = None,
     fraction: float = 1.0,
+    groups: Sequence[str] | None = None,
     noise: Noise | None = None,
     scatter: Scatter | None = None,
     threads: int = 0,
@@ -65,8 +61,12 @@ def fit_vehicle(
     parameters: names of the free parameters (docs/identify.md), or one name; None for all that are
         identifiable from the logs.
     fraction: fraction of each flight's time in the air, from its start, that is fitted.
-    noise: standard deviations that weight the residuals.
-    scatter: standard deviations of the flights around the vehicle.
+    groups: name of the vehicle of each log; None: all logs are of one vehicle. Each vehicle has its
+        own accelerometer bias, speed offset, blow-back, tilt and balances (`Identified.groups`);
+        the others are common.
+    noise: standard deviations that weight the residuals, and of errors in the inputs.
+    scatter: standard deviations of the flights around the vehicle, and of vehicles around what
+        they have in common.
     threads: as for `Fleet`.
 
     Raises ValueError for a log that cannot be used, TypeError for logs, noise or scatter of another
@@ -78,11 +78,24 @@ def fit_vehicle(
     if not 0.05 <= fraction <= 1.0:
         raise ValueError(f"fraction: expected a number from 0.05 to 1, got {fraction!r:.50}")
     start = vehicles.load(guess)
+    _check_types(noise, scatter)
     names = _names(parameters, flights, start)
-    grids = [gridded(flight, start).first(fraction) for flight in flights]
-    bias = fit_bias([(grid.flight, grid.rows) for grid in grids], start)
-    problem = _problem(grids, start, names, bias, battery_of(start), noise, scatter, threads)
-    return _result(problem, _solve(problem))
+    grids = [gridded(flight, start, noise=noise).first(fraction) for flight in flights]
+    vehicles_of = checked_groups(groups, flights)
+    numbers = [[*dict.fromkeys(vehicles_of)].index(name) for name in vehicles_of]
+    parts = [
+        [(grid.flight, grid.rows) for grid, other in zip(grids, numbers, strict=True) if other == k]
+        for k in range(1 + max(numbers))
+    ]
+    biases = [fit_bias(part, start) for part in parts]
+    battery = battery_of(start)
+    models = [
+        log_model(grid, start, noise or Noise(), biases[k], battery, k)
+        for grid, k in zip(grids, numbers, strict=True)
+    ]
+    problem = FitProblem(models, start, names, scatter or Scatter(), threads)
+    bias = fit_bias([one for part in parts for one in part], start)
+    return _result(problem, _solve(problem), bias, [*dict.fromkeys(groups or ())])
 
 
 def calibrate(
@@ -108,9 +121,10 @@ def calibrate(
     """
     require_scipy("calibration")
     checked([log])
+    _check_types(noise, scatter)
     fitted = vehicle if isinstance(vehicle, Identified) else None
     start = vehicles.load(vehicle) if not isinstance(vehicle, Identified) else vehicle.vehicle
-    grid = gridded(log, start)
+    grid = gridded(log, start, noise=noise)
     flown = (grid.rows[1] - grid.rows[0]) * grid.period
     if not 1.2 <= seconds <= flown:
         raise ValueError(
@@ -120,26 +134,32 @@ def calibrate(
     grid = grid.first(seconds=seconds)
     bias = fitted.bias if fitted else fit_bias([(grid.flight, grid.rows)], start)
     battery = fitted.battery if fitted else battery_of(start)
-    problem = _problem([grid], start, [], bias, battery, noise, scatter, threads)
-    return _result(problem, _solve(problem)).logs[0]
+    model = log_model(grid, start, noise or Noise(), bias, battery)
+    problem = FitProblem([model], start, [], scatter or Scatter(), threads)
+    return _result(problem, _solve(problem), bias).logs[0]
 
 
-def _problem(
-    grids: Sequence[Grid],
-    guess: VehicleParameters,
-    names: Sequence[str],
-    bias: AccelerometerBias,
-    battery: Battery | None,
-    noise: Noise | None,
-    scatter: Scatter | None,
-    threads: int,
-) -> FitProblem:
+def checked_groups(groups: Sequence[str] | None, logs: Sequence[Flight]) -> list[str]:
+    """Returns the name of the vehicle of each log. Raises ValueError for another number."""
+    if groups is None:
+        return [""] * len(logs)
+    names = list(groups)
+    if isinstance(groups, str) or len(names) != len(logs):
+        raise ValueError(
+            f"groups: expected the name of a vehicle for each of the {len(logs)} logs, got "
+            f"{groups!r:.100}"
+        )
+    for name in names:
+        if not (isinstance(name, str) and name):
+            raise TypeError(f"groups: expected names, got {name!r:.50}")
+    return names
+
+
+def _check_types(noise: object, scatter: object) -> None:
     if not isinstance(noise, Noise | None):
         raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
     if not isinstance(scatter, Scatter | None):
         raise TypeError(f"scatter: expected identify.Scatter, got {scatter!r:.50}")
-    models = [log_model(grid, guess, noise or Noise(), bias, battery) for grid in grids]
-    return FitProblem(models, guess, names, scatter or Scatter(), threads, bias)
 
 
 def checked(logs: Flight | Sequence[Flight]) -> list[Flight]:
@@ -155,7 +175,7 @@ def checked(logs: Flight | Sequence[Flight]) -> list[Flight]:
             raise TypeError(f"logs: expected FlightLogs of identify.read_log(), got {log!r:.100}")
         for name in ("body_rates", "specific_force", "duty"):
             values = getattr(log, name)
-            if values.size == 0:
+            if values.size == 0 and not (name == "duty" and log.motors):
                 raise ValueError(
                     f"{log.path}: the log has no {name.replace('_', ' ')}, which the "
                     f"identification of a vehicle requires; map its columns"
@@ -289,44 +309,6 @@ def _solve(problem: FitProblem) -> _Solved:
     )
 
 
-def _variances(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> Array:
-    """Returns variances of the unknowns: the maximum of two estimates.
-
-    The first assumes white residuals as large as the noise. The second is a sandwich estimate with
-    blocks of consecutive windows as clusters, so that the residuals of a block may be correlated
-    and of any size. The fit reduces the residuals of a block that it contains: the score of each
-    block is corrected to that of the estimate without the block (CR3; Bell and McCaffrey, Survey
-    Methodology 28, 2002), as else few blocks would result in too small errors.
-    """
-    identity = np.eye(problem.size)
-    scores, curvatures = _by_block(problem, pieces)
-    inverse = np.linalg.inv(identity + curvatures.sum(axis=0))
-    left_out = np.linalg.solve(identity - curvatures @ inverse, scores[..., np.newaxis])[..., 0]
-    sandwich = inverse @ (identity + left_out.T @ left_out) @ inverse
-    return np.asarray(np.maximum(np.diag(sandwich), np.diag(inverse)))
-
-
-def _by_block(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Returns gradients (B, unknowns) and Hessians of the cost, without prior, for each block."""
-    scores, curvatures = [], []
-    following = iter(pieces)
-    for log in problem.logs:
-        first, last = log.grid.rows
-        seconds = (last - first) * log.grid.period
-        count = max(1, round(seconds / np.clip(seconds / _BLOCKS, *_BLOCK_LENGTHS)))
-        score = np.zeros((count, problem.size))
-        curvature = np.zeros((count, problem.size, problem.size))
-        for residuals, slopes in (next(following) for _ in log.pieces):
-            square = 1.0 + residuals**2
-            for k, rows in enumerate(np.array_split(np.arange(len(residuals)), count)):
-                s, r, q = slopes[rows], residuals[rows], square[rows]
-                score[k] += np.einsum("wmi,wm->i", s, r * q**-0.5)
-                curvature[k] += np.einsum("wmi,wm,wmj->ij", s, q**-1.5, s, optimize=True)
-        scores.append(score)
-        curvatures.append(curvature)
-    return np.concatenate(scores), np.concatenate(curvatures)
-
-
 def _whiteness(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
     kinds: dict[str, list[tuple[Array, int, float]]] = {}
     windows = [piece for log in problem.logs for piece in log.pieces]
@@ -349,14 +331,29 @@ def _estimate(
     )
 
 
-def _result(problem: FitProblem, solved: _Solved) -> Identified:
+def _result(
+    problem: FitProblem, solved: _Solved, bias: AccelerometerBias, groups: Sequence[str] = ()
+) -> Identified:
+    """bias: Common to all logs. groups: Names of the vehicles."""
     x = solved.x
-    deviation = np.sqrt(_variances(problem, solved.pieces))
-    identified = problem.vehicle(x)
-    estimates = [
-        _estimate(p, p.read(problem.guess), p.read(identified), deviation[k], solved.at_bound[k])
-        for k, p in enumerate(problem.free)
-    ]
+    covariances = covariances_of(problem, solved.pieces)
+    deviation = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2).max(axis=0))
+    name = f"{problem.guess.name.removesuffix('_identified')}_identified"
+
+    def vehicle_of(group: int | None) -> tuple[VehicleParameters, tuple[Estimate, ...]]:
+        """The common vehicle, or that of a group, and its estimates."""
+        vehicle = problem.vehicle(x, group=group)
+        own = {} if group is None else problem.deviations[group]
+        estimates = []
+        for k, p in enumerate(problem.free):
+            combination = np.eye(problem.size)[k]
+            for j, other in own.items():
+                combination[j] = other.spread / p.spread if other.name == p.name else 0.0
+            error = deviation_of(covariances, combination)
+            value, guess = p.read(vehicle), p.read(problem.guess)
+            estimates.append(_estimate(p, guess, value, error, solved.at_bound[k]))
+        return vehicle.replace(name=name), tuple(estimates)
+
     logs = []
     for number, log in enumerate(problem.logs):
         trims = tuple(
@@ -369,23 +366,32 @@ def _result(problem: FitProblem, solved: _Solved) -> Identified:
                 flight,
                 problem.vehicle(x, number),
                 problem.battery(x, number),
-                problem.bias,
+                log.bias,
                 trims,
                 (float(flight.time[first]), float(flight.time[last - 1])),
             )
         )
-    name = f"{problem.guess.name.removesuffix('_identified')}_identified"
-    return Identified(
-        identified.replace(name=name),
-        tuple(estimates),
+    common = Identified(
+        *vehicle_of(None),
         tuple(_whiteness(problem, solved.pieces)),
         tuple(logs),
-        problem.bias,
+        bias,
         problem.battery(x),
         solved.cost,
         solved.evaluations,
         solved.converged,
     )
+    members = [
+        [k for k, log in enumerate(problem.logs) if log.group == g] for g in range(len(groups))
+    ]
+    parts = {}
+    for g, group in enumerate(groups):
+        vehicle, estimates = vehicle_of(g)
+        own = tuple(logs[k] for k in members[g])
+        parts[group] = replace(
+            common, vehicle=vehicle, estimates=estimates, bias=own[0].bias, logs=own
+        )
+    return replace(common, groups=parts)
 
 
 def _trim(parameter: FreeParameter, x: float, deviation: float, at_bound: bool) -> Estimate:

@@ -7,7 +7,7 @@ vehicle; `fleet/open_loop.hpp` computes derivatives with dual numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 STEP = 2.5e-3
 """s, maximum step of the integrator: a twentieth of a motor's lag."""
 
+_INTERPOLATION = 4.0
+"""Lag, in periods, of the motors whose speeds are measured."""
 _ATTITUDE_INTERVAL = 0.01
 """Interval at which the measured attitude and rates are set [s]."""
 
@@ -103,6 +105,21 @@ def commands(flight: Flight, period: float, flyer: Flyer) -> tuple[Array, Array]
     return speeds
 
 
+def _prescribed(flyer: Flyer, speeds: Array, period: float) -> tuple[Flyer, Array]:
+    """Returns a flyer and commands (K - 1, N) that reach measured rotor speeds at each row.
+
+    The lag of its motors only interpolates between rows: the commands contain its inverse.
+    """
+    lag = _INTERPOLATION * period
+    motor = {"time_constant_up": lag, "time_constant_down": lag, "speed_min": 0.0}
+    highest = max(float(speeds.max()), *flyer.vehicle.motor_values("speed_max"))
+    vehicle = flyer.vehicle.replace(motor={**motor, "speed_max": highest})
+    slopes = {name: s for name, s in flyer.slopes.items() if not name.startswith("motor.")}
+    steps = np.diff(speeds, axis=0) / -np.expm1(-1.0 / _INTERPOLATION)
+    steps[0] = 0.0  # the motors start at the first command
+    return replace(flyer, vehicle=vehicle, slopes=slopes), speeds[:-1] + steps
+
+
 def fly(
     windows: Windows,
     flyer: Flyer,
@@ -110,7 +127,9 @@ def fly(
     threads: int | _core.ThreadPool = 0,
     record: Sequence[str] = RECORDED,
 ) -> Simulated:
-    """Simulates every window from its measured state; rotors follow the commands of the whole log.
+    """Simulates every window from its measured state.
+
+    Rotors have the measured speeds, or follow the commands of the whole log.
 
     replay_attitude: whether measured attitude and rates are set every 10 ms, so that only
         translation is predicted.
@@ -118,7 +137,11 @@ def fly(
     record: names of the quantities to return.
     """
     flight, period = windows.flight, windows.period
-    speeds, slopes = commands(flight, period, flyer)
+    slopes: Array | None = None
+    if flight.rotor_speeds is None:
+        speeds, slopes = commands(flight, period, flyer)
+    else:
+        flyer, speeds = _prescribed(flyer, flight.rotor_speeds, period)
     log = {
         "position": flight.position,
         "velocity": flight.velocity,

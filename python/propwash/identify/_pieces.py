@@ -31,7 +31,7 @@ _MIN_NOISE = 1e-9
 
 @dataclass(frozen=True)
 class Noise:
-    """Standard deviations that weight the residuals."""
+    """Standard deviations that weight the residuals, and those of errors in the inputs."""
 
     position: float = 0.005
     """Error of a position [m]."""
@@ -45,11 +45,18 @@ class Noise:
     """m/s^2, disturbance by the air, constant over a window."""
     twist: float = 2.0
     """rad/s^2/sqrt(Hz), disturbance by the air, white noise."""
+    rotor_speeds: float | None = None
+    """Error of a measured rotor speed [rad/s], white; None: estimated from each log."""
+    commands: float = 0.0
+    """Error of a duty cycle, white from row to row."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            minimum = 0.0 if item.name in ("push", "twist") else _MIN_NOISE
+            if value is None and item.name == "rotor_speeds":
+                continue
+            may_vanish = item.name in ("push", "twist", "rotor_speeds", "commands")
+            minimum = 0.0 if may_vanish else _MIN_NOISE
             if not (isinstance(value, (int, float)) and minimum <= value < np.inf):
                 expected = "a finite number >= 0" if minimum == 0.0 else "a finite number > 0"
                 raise ValueError(f"noise.{item.name}: expected {expected}, got {value!r:.50}")

@@ -101,7 +101,8 @@ def predict(
     """Predicts windows of a flight from measured states and the recorded commands.
 
     Each window starts from the measured position, velocity, attitude and body rates; then the model
-    receives only the motor commands. The motors have followed the log from its first row.
+    receives only the motor commands, which the motors have followed from the first row of the log,
+    or the measured rotor speeds of a log that has them.
 
     vehicle: a name, a file, parameters; the result of `fit_vehicle`, which adds the accelerometer's
         bias and what batteries have in common; or that of `calibrate` for this log, which adds its

@@ -17,14 +17,20 @@ from numpy.typing import NDArray
 
 from propwash.fleet.threads import pool_of
 from propwash.identify import _parameters as free_parameters
-from propwash.identify._airborne import check_voltage, flying_rows
+from propwash.identify._airborne import (
+    check_period,
+    check_rotor_speeds,
+    check_voltage,
+    flying_rows,
+)
 from propwash.identify._bias import AccelerometerBias
+from propwash.identify._input_noise import expected
 from propwash.identify._log_battery import Battery, hover_load
-from propwash.identify._motor_order import check_motor_order
+from propwash.identify._motor_order import check_rotation
 from propwash.identify._open_loop import Flyer, fly
 from propwash.identify._parameters import BALANCES, FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, Torques
-from propwash.logs import Flight, can_observe, check_order, with_observed_motion
+from propwash.logs import Flight, can_observe, check_order, consistent, with_observed_motion
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
@@ -33,6 +39,10 @@ _MAX_FINE_STEP = 3e-3
 """s, maximum step of logs that are resampled to 2 ms."""
 _MAX_STEP = 0.012
 _TILTS = ("tilt_x", "tilt_y")
+_INDIVIDUAL = ("speed_offset", "blow_back", *_TILTS, *BALANCES)
+"""Parameters in which vehicles of one type differ."""
+_OF_COMMANDS = (*free_parameters.LAG, "speed_offset")
+"""Parameters that logs with measured rotor speeds do not identify."""
 _SAG = 0.03
 """Prior standard deviation of the sag of the voltage, common to logs that did not record it."""
 
@@ -53,6 +63,9 @@ class Scatter:
     """Relative, of the voltage of logs that did not record it."""
     discharge: float = 0.01
     """1/(10 s), relative slope of the voltage of logs that did not record it."""
+    vehicles: float = 0.3
+    """Of the vehicles of a fit with groups around their common parameters: speed offset, blow-back,
+    tilt and balances, relative to the prior deviation of each."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -91,17 +104,25 @@ def usable(flight: Flight) -> tuple[bool, bool]:
 
 def check_motors(flight: Flight, vehicle: VehicleParameters) -> None:
     """Raises ValueError unless the log has a motor for each rotor."""
-    if flight.duty.shape[1] != len(vehicle.rotors):
+    if flight.motors != len(vehicle.rotors):
         raise ValueError(
-            f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {vehicle.name!r} "
+            f"{flight.path}: the log has {flight.motors} motors, vehicle {vehicle.name!r} "
             f"has {len(vehicle.rotors)} rotors; map the columns of each motor, or use another "
             f"vehicle"
         )
     check_order(flight, vehicle)
 
 
-def gridded(flight: Flight, vehicle: VehicleParameters, min_seconds: float = 2.0) -> Grid:
+def gridded(
+    flight: Flight,
+    vehicle: VehicleParameters,
+    min_seconds: float = 2.0,
+    noise: Noise | None = None,
+) -> Grid:
     """Interpolates a log on a uniform grid: 2 ms for logs of 330 Hz or more.
+
+    Commands and measured rotor speeds are replaced by their expected values, given their noise. A
+    log with measured speeds has duty cycles that are their fractions of `speed_max`.
 
     Raises ValueError for a log that cannot be of a flight of the vehicle with `min_seconds` in
     the air.
@@ -114,12 +135,31 @@ def gridded(flight: Flight, vehicle: VehicleParameters, min_seconds: float = 2.0
             f"{flight.period:.3g} s"
             + ("" if flight.synchronous else ", and commands and motion not with one clock")
         )
+    check_period(flight)
+    consistent(flight)
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
+    if flight.rotor_speeds is not None:
+        fractions = flight.rotor_speeds / np.array(vehicle.motor_values("speed_max"))
+        flight = replace(flight, duty=fractions)
     grid = flight.resampled(period)
     rows = flying_rows(grid, period, min_seconds)
-    check_voltage(grid, rows, vehicle.battery.nominal_voltage)
-    check_motor_order(grid, period, rows, vehicle)
-    return Grid(grid, period, rows)
+    if grid.rotor_speeds is None:
+        check_voltage(grid, rows, vehicle.battery.nominal_voltage)
+    else:
+        check_rotor_speeds(grid, rows, vehicle)
+    check_rotation(grid, period, rows, vehicle)
+    denoised = _denoised(flight, grid.time[rows[0]], grid.time[rows[1] - 1], noise or Noise())
+    return Grid(denoised.resampled(period), period, rows)
+
+
+def _denoised(flight: Flight, start: float, stop: float, noise: Noise) -> Flight:
+    """Returns the flight with expected inputs; they are in the air from `start` to `stop` [s]."""
+    first, last = np.searchsorted(flight.time, [start, stop]).tolist()
+    if flight.rotor_speeds is not None:
+        speeds = expected(flight.rotor_speeds, slice(first, last), noise.rotor_speeds)
+        return replace(flight, rotor_speeds=np.maximum(speeds, 0.0))
+    duty = expected(flight.duty, slice(first, last), noise.commands)
+    return replace(flight, duty=np.clip(duty, 0.0, 1.0))
 
 
 @dataclass
@@ -133,6 +173,10 @@ class LogModel:
     battery: Battery | None
     """With the prior mean of its numbers; None if rotor speeds do not depend on a voltage."""
     has_rotation: bool
+    bias: AccelerometerBias
+    """Of the accelerometer, which was subtracted."""
+    group: int = 0
+    """Number of the vehicle that flew."""
     nuisances: list[str] = field(default_factory=list)
 
 
@@ -149,16 +193,19 @@ def log_model(
     noise: Noise,
     bias: AccelerometerBias,
     battery: Battery | None,
+    group: int = 0,
 ) -> LogModel:
     """Makes the residuals of the rows of a grid that are in the air."""
     pose, rotation = usable(grid.flight)
+    if grid.flight.rotor_speeds is not None:
+        battery = None
     flight = with_observed_motion(without_bias(grid.flight, bias), guess)
     grid = replace(grid, flight=flight)
     pieces: list[Forces | Rates | Torques] = []
     for kind, is_used in ((Forces, pose), (Torques, not rotation), (Rates, rotation)):
         if is_used:
             pieces.append(kind(flight, grid.period, grid.rows, noise))
-    model = LogModel(grid, pieces, battery, rotation)
+    model = LogModel(grid, pieces, battery, rotation, bias, group)
     model.nuisances += ["thrust"] if battery is None else ["battery_offset", "battery_slope"]
     model.nuisances += [*(_TILTS if pose else ()), *_possible_balances(guess)]
     return model
@@ -188,10 +235,9 @@ class FitProblem:
         names: Sequence[str],
         scatter: Scatter,
         threads: int,
-        bias: AccelerometerBias,
     ) -> None:
         catalogue = free_parameters.catalogue(guess)
-        self.guess, self.logs, self.bias = guess, list(logs), bias
+        self.guess, self.logs = guess, list(logs)
         self.free: list[FreeParameter] = [catalogue[name] for name in names]
         self.trims: list[dict[int, FreeParameter]] = []
         self.nuisances: list[dict[str, int]] = []
@@ -207,6 +253,18 @@ class FitProblem:
                 }
             )
             size += len(log.nuisances)
+        self.deviations: list[dict[int, FreeParameter]] = []
+        groups = 1 + max(log.group for log in self.logs)
+        individual = [p for p in self.free if groups > 1 and p.name in _INDIVIDUAL]
+        for _ in range(groups):
+            spread = scatter.vehicles
+            self.deviations.append(
+                {
+                    size + k: replace(p, spread=spread * p.spread, minimum=None)
+                    for k, p in enumerate(individual)
+                }
+            )
+            size += len(individual)
         self.sag: int | None = None
         if names and any(log.battery is not None for log in self.logs):
             self.sag = size
@@ -223,16 +281,25 @@ class FitProblem:
         known = (*free_parameters.FORCES, *free_parameters.FLOW, *BALANCES, "blow_back")
         rotates = self.logs[number].has_rotation
         common = [k for k, p in enumerate(self.free) if rotates or p.name in known]
-        return [*common, *self.trims[number]]
+        return [*common, *self._of_log(number)]
 
-    def vehicle(self, x: Array, number: int | None = None) -> VehicleParameters:
-        """Returns the vehicle common to all logs, or that of one log, with its trims."""
-        indexed = dict(enumerate(self.free)) | ({} if number is None else self.trims[number])
+    def _of_log(self, number: int) -> dict[int, FreeParameter]:
+        """Returns the unknown deviations of a log's vehicle and its trims."""
+        return self.deviations[self.logs[number].group] | self.trims[number]
+
+    def vehicle(
+        self, x: Array, number: int | None = None, *, group: int | None = None
+    ) -> VehicleParameters:
+        """Returns the vehicle common to all logs, that of one log with its trims, or of a group."""
+        own = {} if number is None else self._of_log(number)
+        own = own if group is None else self.deviations[group]
+        indexed = dict(enumerate(self.free)) | own
         return free_parameters.changed(self.guess, [*indexed.values()], x[[*indexed]])
 
     def battery(self, x: Array, number: int | None = None) -> Battery | None:
         """Returns the battery of a log, or what all logs have in common; None without one."""
-        known = [log.battery for log in self.logs if log.battery is not None]
+        logs = self.logs if number is None else [self.logs[number]]
+        known = [log.battery for log in logs if log.battery is not None]
         if not known:
             return None
         columns, changes = self._of_battery(number)
@@ -263,7 +330,7 @@ class FitProblem:
     def flyer(self, x: Array, number: int) -> tuple[Flyer, list[int]]:
         """Returns the vehicle of one log and the indices of the unknowns on which it depends."""
         log = self.logs[number]
-        indexed = dict(enumerate(self.free)) | self.trims[number]
+        indexed = dict(enumerate(self.free)) | self._of_log(number)
         columns = self._moved(number)
         vehicle = self.vehicle(x, number)
         every = free_parameters.slopes(self.guess, [*indexed.values()], x[[*indexed]])
@@ -316,6 +383,8 @@ def unidentifiable(name: str, logs: Sequence[Flight], guess: VehicleParameters) 
     if name in BALANCES:
         signs = free_parameters.balance_signs(guess, name.removeprefix("balance_"))
         return "" if signs.any() else "the rotors of the guess have no torque about this axis"
+    if name in _OF_COMMANDS and all(log.rotor_speeds is not None for log in logs):
+        return "the rotor speeds are measured, which replaces the motor model"
     if name == "ground_effect" and guess.ground_effect.radius == 0.0:
         return "expected a guess with ground_effect.radius > 0"
     if name in (*free_parameters.FORCES, *free_parameters.FLOW):

@@ -120,7 +120,7 @@ def _logs(logs: Sequence[LogEstimate]) -> str:
     head = ["log", "fitted [s]", "contents"]
     head += [f"{name} [{_TRIM_UNITS[unit][0]}]" for name, unit in names]
     with_battery = any(log.battery is not None for log in logs)
-    head += ["voltage [relative]", "its slope [1/(10 s)]"] if with_battery else []
+    head += ["voltage [relative]", "slope of the voltage [1/(10 s)]"] if with_battery else []
     rows = []
     for log in logs:
         trims = {trim.name: trim for trim in log.trims}

@@ -181,6 +181,7 @@ def leave_one_out(
     seconds: float = 8.0,
     horizons: Sequence[float] = HORIZONS,
     parameters: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
     noise: Noise | None = None,
     scatter: Scatter | None = None,
     progress: Callable[[str], None] = lambda message: None,
@@ -191,7 +192,8 @@ def leave_one_out(
     `seconds` (at most 60 %) of the flight, the papers' model fitted to the same logs, and constant
     velocity. The windows begin after the calibration.
 
-    guess, threads, parameters, noise, scatter: as for `identify.fit_vehicle`.
+    guess, threads, parameters, groups, noise, scatter: as for `identify.fit_vehicle`. A log is
+        predicted by the result for its vehicle, if that flew another log.
     seconds: for the calibration.
     horizons: s, increasing.
     progress: is called with a message before each fit.
@@ -205,13 +207,23 @@ def leave_one_out(
     start = vehicles.load(guess)
     names = _stems(logs)
     collected = _Collected(horizons)
+    _fit.checked_groups(groups, logs)
     parts = [_first(gridded(log, start), seconds, horizons) for log in logs]
     for k, (log, (first, starts)) in enumerate(zip(logs, parts, strict=True)):
         progress(f"{names[k]}: fitting the other {len(logs) - 1}")
         rest = [*logs[:k], *logs[k + 1 :]]
+        others = None if groups is None else [*groups[:k], *groups[k + 1 :]]
         found = _fit.fit_vehicle(
-            rest, start, parameters=parameters, noise=noise, scatter=scatter, threads=threads
+            rest,
+            start,
+            parameters=parameters,
+            groups=others,
+            noise=noise,
+            scatter=scatter,
+            threads=threads,
         )
+        if groups is not None:
+            found = found.groups.get(groups[k], found)
         papers = _fit_papers(rest, start, noise, scatter, threads)
         calibrated = _fit.calibrate(
             found, log, first, noise=noise, scatter=scatter, threads=threads
@@ -248,12 +260,13 @@ def hold_out(
     *,
     horizons: Sequence[float] = HORIZONS,
     parameters: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
     noise: Noise | None = None,
     scatter: Scatter | None = None,
 ) -> list[Score]:
     """Fits the first `fraction` of each flight and predicts the rest, as constant velocity does.
 
-    guess, threads, parameters, noise, scatter: as for `identify.fit_vehicle`. horizons: s.
+    guess, threads, parameters, groups, noise, scatter: as for `identify.fit_vehicle`. horizons: s.
 
     Raises ValueError for an invalid fraction and for a log that is too short, and the exceptions of
     `identify.fit_vehicle`.
@@ -269,6 +282,7 @@ def hold_out(
         start,
         parameters=parameters,
         fraction=fraction,
+        groups=groups,
         noise=noise,
         scatter=scatter,
         threads=threads,

@@ -6,6 +6,7 @@ flight = logs.read_log("flight.ulg")
 from __future__ import annotations
 
 from propwash.logs._columns import Columns
+from propwash.logs._consistency import consistent
 from propwash.logs._flights import (
     PWM_FULL,
     STANDARD_GRAVITY,
@@ -39,6 +40,7 @@ __all__ = [
     "can_observe",
     "check_order",
     "check_record_file",
+    "consistent",
     "find_flight",
     "flight_folders",
     "read_flight",

@@ -13,6 +13,7 @@ import struct
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,8 @@ _DSHOT_ZERO, _DSHOT_RANGE = 48.0, 1999.0
 _PULSE_ZERO, _PULSE_RANGE = 1000.0, 1000.0
 _MIN_PULSE, _MAX_PULSE = 900.0, 2000.0
 """us; DShot's commands are lower for an idling motor, and up to 2047."""
+_ERPM = 100.0
+"""Electrical revolutions per minute in a unit of the columns eRPM."""
 _MAX_VOLTAGE = 75.0
 """V; decoders of 2025 and later write ten times the voltage for Betaflight 4.0 to 4.2."""
 
@@ -68,6 +71,10 @@ def columns(table: CsvTable) -> Columns:
     if motors:
         zero, full = _motor_range(table, motors, raw)
         offset["motors"], scale["motors"] = -zero, 1.0 / full
+    speeds = [names[f"eRPM[{k}]"] for k in range(len(motors)) if f"eRPM[{k}]" in names]
+    speed_columns = _speeds(table, speeds, raw) if speeds and len(speeds) == len(motors) else {}
+    if speed_columns:
+        scale["rotor_speeds"] = _ERPM
     voltage = names.get("vbatLatest", "")
     if voltage:
         scale["voltage"] = _voltage_scale(table, voltage)
@@ -80,6 +87,7 @@ def columns(table: CsvTable) -> Columns:
         voltage=voltage,
         scale={key: factor for key, factor in scale.items() if factor},
         offset=offset,
+        **speed_columns,
     )
 
 
@@ -107,7 +115,7 @@ def _scale(
 
 
 def _raw_scales(file: Path) -> dict[str, float]:
-    """Returns the degrees/s and the g of a raw unit, and the highest command, from the headers."""
+    """Returns degrees/s and g of raw units, highest command and poles, from the headers."""
     rows = csv.reader(_files.read_text(file, "headers of a blackbox log", ValueError).splitlines())
     headers = {row[0].strip(): row[1].strip() for row in rows if len(row) == 2}
     scales = {}
@@ -117,11 +125,13 @@ def _raw_scales(file: Path) -> dict[str, float]:
             scales["gyro_scale"] = float(struct.unpack("<f", bits)[0])
         if "acc_1G" in headers:
             scales["acc_1G"] = 1.0 / int(headers["acc_1G"])
+        if "motor_poles" in headers:
+            scales["motor_poles"] = float(int(headers["motor_poles"]))
         if "motorOutput" in headers:
             scales["motorOutput"] = float(headers["motorOutput"].split(",")[1])
     except (ValueError, ArithmeticError, IndexError, struct.error) as error:
         raise ValueError(
-            f"{file}: expected numbers in gyro_scale, acc_1G and motorOutput, {error}"
+            f"{file}: expected numbers in gyro_scale, acc_1G, motor_poles and motorOutput, {error}"
         ) from None
     return scales
 
@@ -142,6 +152,20 @@ def _motor_range(
         f"{table.path}: expected motors that idle below {_MIN_PULSE:g} at some time, as those of "
         f"DShot do, got at least {lowest:g}; decode with --save-headers, which record the range"
     )
+
+
+def _speeds(table: CsvTable, names: Sequence[str], raw: Mapping[str, float]) -> dict[str, Any]:
+    """Returns the fields of Columns for measured speeds; none without telemetry or poles."""
+    if not np.any(table.stack(names)):
+        return {}
+    if raw.get("motor_poles", 0.0) < 2.0:
+        message = (
+            "eRPM is omitted, as the poles of the motors are unknown; decode with --save-headers"
+        )
+        warnings.warn(f"{table.path}: {message}", stacklevel=5)
+        return {}
+    pairs = round(raw["motor_poles"] / 2.0)
+    return {"rotor_speeds": names, "rotor_speed_unit": "erpm", "pole_pairs": pairs}
 
 
 def _voltage_scale(table: CsvTable, name: str) -> float:

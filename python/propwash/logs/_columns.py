@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from propwash import _checks, _files, _rotation, frames
 from propwash._checks import shown
 from propwash.logs import _flights as flights
-from propwash.logs._flights import Flight
+from propwash.logs._consistency import consistent
+from propwash.logs._flights import Flight, LogPart
 
 Array = NDArray[np.float64]
 
 WIDTHS = {
     "motors": None,
+    "rotor_speeds": None,
     "body_rates": 3,
     "specific_force": 3,
     "position": 3,
@@ -30,6 +32,7 @@ WIDTHS = {
 _MIN_ROWS = 50
 MAX_COMMAND_PERIOD = 0.012
 """s; a log with slower motor commands is treated as not synchronous."""
+_SPEED_UNITS = {"rad/s": 1.0, "rpm": np.pi / 30.0, "erpm": np.pi / 30.0}
 _AT_REST = 0.1
 """Maximum duty cycle at which a vehicle is on the ground."""
 _UP: dict[str, Callable[[Array], Array]] = {
@@ -76,13 +79,21 @@ class Columns:
     imu_attitude: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
     """Unit quaternion w, x, y, z, from the axes of the IMU to the body frame of the log."""
     synchronous: bool = True
-    """Whether commands and motion have the same clock. Assumed false for topics of commands below
-    80 Hz."""
+    """Whether commands, or rotor speeds, and motion have the same clock. Assumed false for topics
+    of them below 80 Hz."""
     accelerometer_cutoff: float | None = None
     """Cut-off of the accelerometer's low-pass [Hz]."""
     voltage_cutoff: float | None = None
     """Cut-off of a low-pass without delay that reading applies to the voltage [Hz]; None: as
     recorded. About 1 Hz for telemetry, whose samples dip with the load at random times."""
+    rotor_speeds: Sequence[str] = ()
+    """One name per rotor, in the vehicle's order; measured speeds in `rotor_speed_unit`, of either
+    sign."""
+    rotor_speed_unit: str = "rad/s"
+    """rad/s, rpm, or erpm: electrical revolutions per minute, pole_pairs times those of the
+    rotor."""
+    pole_pairs: int = 0
+    """Pairs of magnetic poles of a motor, for erpm; 7 of most motors with 14 magnets."""
 
     def __post_init__(self) -> None:
         for name, width in WIDTHS.items():
@@ -107,6 +118,7 @@ class Columns:
                 raise TypeError(
                     f"columns.{name}: expected true or false, got {shown(getattr(self, name))}"
                 )
+        self._check_speeds()
         attitude = _checks.shaped("columns.imu_attitude", self.imu_attitude, (4,))
         unit = _checks.unit_quaternions("columns.imu_attitude", attitude)
         object.__setattr__(self, "imu_attitude", tuple(map(float, unit)))
@@ -114,6 +126,19 @@ class Columns:
             cutoff = getattr(self, name)
             if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
                 raise ValueError(f"columns.{name}: expected a number > 0 [Hz], got {shown(cutoff)}")
+
+    def _check_speeds(self) -> None:
+        if self.rotor_speed_unit not in _SPEED_UNITS:
+            raise ValueError(
+                f"columns.rotor_speed_unit: expected one of {', '.join(_SPEED_UNITS)}, got "
+                f"{shown(self.rotor_speed_unit)}"
+            )
+        is_whole = isinstance(self.pole_pairs, int) and not isinstance(self.pole_pairs, bool)
+        if not is_whole or (self.pole_pairs > 0) != (self.rotor_speed_unit == "erpm"):
+            raise ValueError(
+                f"columns.pole_pairs: expected a whole number > 0 for rotor_speed_unit = erpm, and "
+                f"none for other units, got {shown(self.pole_pairs)}"
+            )
 
     def _check_numbers(self, table: str) -> None:
         numbers = getattr(self, table)
@@ -174,8 +199,12 @@ def check_length(path: Path, time: Array) -> None:
 
 
 def scaled(columns: Columns, key: str, values: Array) -> Array:
-    """Applies the offset and scale of a quantity."""
-    return (values + columns.offset.get(key, 0.0)) * columns.scale.get(key, 1.0)
+    """Applies the offset and scale of a quantity, and the unit of rotor speeds."""
+    values = (values + columns.offset.get(key, 0.0)) * columns.scale.get(key, 1.0)
+    if key != "rotor_speeds":
+        return values
+    unit = _SPEED_UNITS[columns.rotor_speed_unit] / max(columns.pole_pairs, 1)
+    return np.asarray(unit * np.abs(values))
 
 
 @dataclass(frozen=True)
@@ -228,14 +257,14 @@ def from_topics(
     path: Path,
     columns: Columns,
     series: Callable[[str], tuple[Array, Array]],
-    piece: tuple[float, float],
+    part: LogPart,
     invalid: Sequence[Invalid] = (),
 ) -> Flight:
     """Makes a flight from topics by interpolation at the times of the body rates.
 
     series: Returns times [s] and values of `topic:field`, or raises KeyError that lists the
         available names.
-    piece: Start and stop [s] since the first time common to all topics.
+    part: Its times are those since the first time common to all topics.
     invalid: Sections that are rejected if a motor turns in them.
     """
     parts: dict[str, list[_Series]] = {}
@@ -255,8 +284,8 @@ def from_topics(
         if len(one.time) < 2:
             one.check(path, 0.0)
     origin = max(float(one.time[0]) for one in every)
-    first = max(origin, origin + piece[0])
-    last = min([origin + piece[1], *(float(one.time[-1]) for one in every)])
+    first = max(origin, origin + part.start)
+    last = min([origin + part.stop, *(float(one.time[-1]) for one in every)])
     parts = {key: [one.piece(first, last) for one in group] for key, group in parts.items()}
     for group in parts.values():
         for one in group:
@@ -269,13 +298,14 @@ def from_topics(
             f"{max(last - first, 0.0):.3g} s in common; use a longer log"
         )
     on_time = {key: _interpolated(path, key, group, time, origin) for key, group in parts.items()}
-    period = max((float(np.median(np.diff(m.time))) for m in parts.get("motors", ())), default=0.0)
+    inputs = parts.get("rotor_speeds", parts.get("motors", ()))
+    period = max((float(np.median(np.diff(one.time))) for one in inputs), default=0.0)
     if period > MAX_COMMAND_PERIOD:
         columns = replace(columns, synchronous=False)
     flight = assembled(path, columns, time - origin, on_time)
     topics = {one.name.rpartition(":")[0] for one in every}
     _check_valid(flight, origin, [section for section in invalid if section.topic in topics])
-    return flight
+    return checked(flight, columns, part)
 
 
 def _check_valid(flight: Flight, origin: float, invalid: Sequence[Invalid]) -> None:
@@ -353,8 +383,6 @@ def assembled(
     if position is not None and velocity is None:
         velocity = np.asarray(np.gradient(position, seconds, axis=0))
     voltage = parts.get("voltage")
-    if voltage is not None and columns.voltage_cutoff is not None:
-        voltage = _smoothed(seconds, voltage, columns.voltage_cutoff)
     return Flight(
         path=path,
         time=seconds,
@@ -365,6 +393,15 @@ def assembled(
         position=position,
         velocity=velocity,
         attitude=attitude,
+        rotor_speeds=parts.get("rotor_speeds"),
         synchronous=columns.synchronous,
         accelerometer_cutoff=columns.accelerometer_cutoff,
     )
+
+
+def checked(flight: Flight, columns: Columns, part: LogPart) -> Flight:
+    """Returns the flight if it is consistent, or corrected, with a smooth voltage."""
+    flight = consistent(flight, part.correct)
+    if flight.voltage is None or columns.voltage_cutoff is None:
+        return flight
+    return replace(flight, voltage=_smoothed(flight.time, flight.voltage, columns.voltage_cutoff))

@@ -54,7 +54,8 @@ class Flight:
     attitude: Array | None = None
     """(K, 4) unit quaternions, scalar first, body to world, without sign jumps."""
     synchronous: bool = True
-    """Whether commands and motion have the same clock; false for logs over radio."""
+    """Whether commands or rotor speeds and motion have the same clock; false for logs over
+    radio."""
     accelerometer_cutoff: float | None = None
     """Cut-off of the accelerometer's low-pass [Hz]; None without one."""
     layout: Layout | None = None
@@ -62,11 +63,19 @@ class Flight:
     the vehicle whose order they are to have."""
     vehicle: VehicleParameters | None = None
     """The vehicle of a flight log of propwash."""
+    rotor_speeds: Array | None = None
+    """(K, N) rad/s, measured, not negative; identification and prediction use them instead of the
+    commands."""
 
     @property
     def period(self) -> float:
         """Median time between rows [s]."""
         return float(np.median(np.diff(self.time)))
+
+    @property
+    def motors(self) -> int:
+        """Number of motors with commands or measured speeds."""
+        return int((self.duty if self.rotor_speeds is None else self.rotor_speeds).shape[1])
 
     @property
     def has_pose(self) -> bool:
@@ -136,6 +145,22 @@ def find_flight(path: str | PathLike[str]) -> Path:
         f"github.com/arplaboratory/data-driven-system-identification; set PROPWASH_FLIGHTS to the "
         f"folder that holds them"
     )
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """Which part of a log is read, and how; the arguments of `read_log`."""
+
+    start: float = -np.inf
+    """s since the first row."""
+    stop: float = np.inf
+    correct: bool = False
+    """Whether faults that the log shows beyond doubt are corrected."""
+
+    def __post_init__(self) -> None:
+        check_piece(self.start, self.stop)
+        if not isinstance(self.correct, bool):
+            raise TypeError(f"correct: expected True or False, got {self.correct!r:.100}")
 
 
 def check_piece(start: float, stop: float) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from propwash import lcm
 from propwash.logs._columns import WIDTHS, Columns, from_topics
-from propwash.logs._flights import Flight
+from propwash.logs._flights import Flight, LogPart
 from propwash.logs._rosbag import series_of
 
 _TYPES = {**lcm.PUBLISHED, **lcm.COMMANDS}
@@ -15,7 +15,7 @@ _DEFAULT = ("imuRaw", "poseMoCap", "motorsPwms")
 Messages = dict[str, tuple[list[float], list[Any]]]
 
 
-def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
+def read(path: Path, columns: Columns | None, part: LogPart) -> Flight:
     """Reads an event log; by default the channels that `propwash lcm` publishes.
 
     The time of a message is its utime. Messages on channels that are not used may be invalid.
@@ -33,7 +33,7 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     if columns is None:
         columns = _known(path, messages, list(found))
     kinds = {channel: kind for channel, kind in found.items() if kind}
-    return from_topics(path, columns, series_of(messages, kinds), piece)
+    return from_topics(path, columns, series_of(messages, kinds), part)
 
 
 def _decoded(path: Path, number: int, event: lcm.Event) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from propwash.logs._columns import WIDTHS, Columns, from_topics
-from propwash.logs._flights import Flight
+from propwash.logs._flights import Flight, LogPart
 from propwash.logs._rosbag import series_of
 
 _STAMPS = (("timestamp",), ("header", "stamp"))
@@ -25,7 +25,7 @@ def profile_of(path: Path) -> str | None:
     return profile.decode("latin-1") if start.startswith(b"\x89MCAP") else None
 
 
-def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
+def read(path: Path, columns: Columns | None, part: LogPart) -> Flight:
     """Reads the topics of a mapping, which is required.
 
     The time of a message is its `timestamp` or `header.stamp`, or else that of its publication.
@@ -65,7 +65,7 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     if columns is None:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))
         raise ValueError(f"{path}: expected a mapping of the topics {there or 'none':.500}")
-    return from_topics(path, columns, series_of(messages, kinds), piece)
+    return from_topics(path, columns, series_of(messages, kinds), part)
 
 
 def _time(message: Any, published: int) -> float:

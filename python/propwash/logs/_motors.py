@@ -25,12 +25,12 @@ def in_rotor_order(flight: Flight, layout: Layout | None, vehicle: Vehicle) -> F
 
     Raises ValueError, with both geometries, if a rotor has no motor in its direction with its spin.
     """
-    if flight.duty.shape[1] == 0:
+    if flight.motors == 0:
         return flight
     parameters = vehicles.load(vehicle)
-    if layout is None or len(layout.spins) != flight.duty.shape[1]:
+    if layout is None or len(layout.spins) != flight.motors:
         raise ValueError(
-            f"{flight.path}: expected positions of the {flight.duty.shape[1]} motors (PX4: "
+            f"{flight.path}: expected positions of the {flight.motors} motors (PX4: "
             f"parameters CA_ROTOR*, Betaflight: four motors), found none; map the motors in the "
             f"order of the vehicle's rotors"
         )
@@ -42,14 +42,21 @@ def in_rotor_order(flight: Flight, layout: Layout | None, vehicle: Vehicle) -> F
             f"{Layout.of_vehicle(parameters)}; correct the vehicle file, or map the motors in the "
             f"order of its rotors"
         )
-    return replace(flight, duty=flight.duty[:, order], layout=None)
+    duty, speeds = flight.duty, flight.rotor_speeds
+    return replace(
+        flight,
+        duty=duty[:, order] if duty.shape[1] else duty,
+        rotor_speeds=None if speeds is None else speeds[:, order],
+        layout=None,
+    )
 
 
 def check_order(flight: Flight, vehicle: VehicleParameters) -> None:
     """Raises ValueError if the motors of a log are known to be in another order than the rotors."""
-    if flight.layout is None or flight.duty.shape[1] == 0:
+    if flight.layout is None or flight.motors == 0:
         return
-    if not np.array_equal(in_rotor_order(flight, flight.layout, vehicle).duty, flight.duty):
+    order = replace(flight, duty=np.arange(1.0 * flight.motors)[np.newaxis], rotor_speeds=None)
+    if not np.array_equal(in_rotor_order(order, flight.layout, vehicle).duty, order.duty):
         raise ValueError(
             f"{flight.path}: the motors are in the order of the log: {flight.layout}; vehicle "
             f"{vehicle.name!r} has {Layout.of_vehicle(vehicle)}; read the log with vehicle="

@@ -19,6 +19,9 @@ Parameters = Mapping[str, float]
 
 COMMANDS = "actuator_motors"
 OUTPUTS = "actuator_outputs"
+SPEEDS = "esc_status"
+_FIRST_MOTOR = 101
+"""PX4's output function of motor 1."""
 _MAV_TYPES = {2: 4, 13: 6, 14: 8}
 """Numbers of motors of MAVLink's multicopters."""
 _MAX_MOTORS = 12
@@ -94,6 +97,23 @@ def names(topics: Mapping[str, Topic], parameters: Parameters) -> list[str]:
     known = int(parameters.get("CA_ROTOR_COUNT", 0))
     used = [name for name in commands if np.any(topic[name])]
     return [f"{COMMANDS}:{name}" for name in (commands[:known] or used)]
+
+
+def speeds(topics: Mapping[str, Topic], count: int) -> list[str]:
+    """Names of the columns of measured rotor speeds [rpm]; none unless each motor has one.
+
+    An ESC drives the motor of its `actuator_function`; without functions the order is the same.
+    """
+    topic = topics.get(SPEEDS, {})
+    rpm = [name for k in range(_MAX_MOTORS) if (name := f"esc[{k}].esc_rpm") in topic]
+    motor_of = {}
+    for place, name in enumerate(rpm):
+        function = topic.get(name.replace("esc_rpm", "actuator_function"))
+        known = 0 if function is None else int(np.max(function, initial=0))
+        motor_of[known - _FIRST_MOTOR if known else place] = name
+    used = [motor_of[motor] for motor in range(count) if motor in motor_of]
+    complete = 0 < count == len(used) and all(np.any(topic[name]) for name in used)
+    return [f"{SPEEDS}:{name}" for name in used] if complete else []
 
 
 def layout(parameters: Parameters) -> Layout | None:

@@ -12,9 +12,17 @@ import numpy as np
 from propwash import _files
 from propwash.logs import _blackbox, _mcap, _rosbag, _ulog
 from propwash.logs import _flights as flights
-from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
+from propwash.logs._columns import (
+    WIDTHS,
+    Columns,
+    assembled,
+    check_length,
+    checked,
+    existing,
+    scaled,
+)
 from propwash.logs._csv_table import CsvTable
-from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight
+from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight, LogPart
 from propwash.logs._layout import BETAFLIGHT_QUAD_X, Layout
 from propwash.logs._motors import Vehicle, in_rotor_order
 from propwash.logs._record_files import MCAP_PROFILE, is_record, read_flight_log
@@ -56,6 +64,7 @@ def read_log(
     vehicle: Vehicle | None = None,
     start: float = -math.inf,
     stop: float = math.inf,
+    correct: bool = False,
 ) -> Flight:
     """Reads a log: CSV, PX4 ULog (`.ulg`), a ROS bag, MCAP, or an event log of LCM.
 
@@ -69,39 +78,41 @@ def read_log(
             returned; None for the order of the log. A mapping states the order itself.
         start: Start of the part that is read, s since the first row.
         stop: End of that part. Errors elsewhere in the log are ignored.
+        correct: Whether to correct wrong units, axes and lost voltages that the log shows beyond
+            doubt (docs/logs.md#wrong-logs), with a warning, instead of raising an exception.
 
     Raises:
         FileNotFoundError: If the log does not exist.
         ImportError: If the package that reads the format is missing.
         ValueError: With file, row, column and time: for missing columns, gaps, times that do not
-            increase, values that are not finite, logs that are too short, and motors that do not
-            match the vehicle's rotors.
+            increase, values that are not finite, logs that are too short, quantities that do not
+            agree with each other, and motors that do not match the vehicle's rotors.
     """
     if columns is not None and not isinstance(columns, Columns):
         raise TypeError(f"columns: expected identify.Columns, got {columns!r:.100}")
-    flights.check_piece(start, stop)
+    part = LogPart(start, stop, correct)
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path: expected a path, got {path!r:.100}")
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".ulg":
-        flight, layout = _ulog.read(existing(file), columns, (start, stop))
+        flight, layout = _ulog.read(existing(file), columns, part)
         return flight if columns is not None else _ordered(flight, layout, vehicle)
     if suffix == ".mcap" and not _files.is_folder(file):
         profile = _mcap.profile_of(existing(file))
         if profile == MCAP_PROFILE and columns is None:
-            return read_flight_log(file, (start, stop))
+            return read_flight_log(file, part)
         if profile not in (None, "ros1", "ros2"):
-            return _mcap.read(file, columns, (start, stop))
+            return _mcap.read(file, columns, part)
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
-        return _rosbag.read(existing(file), columns, (start, stop))
+        return _rosbag.read(existing(file), columns, part)
     from propwash import lcm  # it hosts vehicles too: the core does not import it
 
     if lcm.is_event_log(file):
         from propwash.logs import _lcm
 
-        return _lcm.read(file, columns, (start, stop))
-    flight = _read_csv(file, columns, (start, stop), vehicle)
+        return _lcm.read(file, columns, part)
+    flight = _read_csv(file, columns, part, vehicle)
     check_length(flight.path, flight.time)
     return flight
 
@@ -113,19 +124,18 @@ def read_flight(
 
     Raises FileNotFoundError, and ValueError, with file, columns or row, for an invalid log.
     """
-    flights.check_piece(start, stop)
-    return _read_csv(path, None, (start, stop), None)
+    return _read_csv(path, None, LogPart(start, stop), None)
 
 
 def _read_csv(
     path: str | PathLike[str],
     columns: Columns | None,
-    piece: tuple[float, float],
+    part: LogPart,
     vehicle: Vehicle | None,
 ) -> Flight:
     table = CsvTable.read(flights.find_flight(path))
     if columns is None and is_record(table):
-        return read_flight_log(table, piece)
+        return read_flight_log(table, part)
     advice = "Name others in the mapping"
     is_blackbox = columns is None and _blackbox.is_blackbox(table)
     if is_blackbox:
@@ -139,14 +149,15 @@ def _read_csv(
     keys = [key for key in WIDTHS if getattr(columns, key)]
     table.require([columns.time, *(name for key in keys for name in getattr(columns, key))], advice)
     time = scaled(columns, "time", table.column(columns.time))
-    table, time = flights.timed(table, time, *piece)
+    table, time = flights.timed(table, time, part.start, part.stop)
     parts = {key: scaled(columns, key, table.stack(getattr(columns, key))) for key in keys}
     if is_blackbox and "motors" in parts:  # a stopped motor has a command below the lowest speed
         parts["motors"] = np.maximum(parts["motors"], 0.0)
     flight = assembled(table.path, columns, time, parts, table.first_row)
+    flight = checked(flight, columns, part)
     if not is_blackbox:
         return flight
-    return _ordered(flight, BETAFLIGHT_QUAD_X if flight.duty.shape[1] == 4 else None, vehicle)
+    return _ordered(flight, BETAFLIGHT_QUAD_X if flight.motors == 4 else None, vehicle)
 
 
 def _ordered(flight: Flight, layout: Layout | None, vehicle: Vehicle | None) -> Flight:

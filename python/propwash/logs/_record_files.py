@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from propwash import _core, _files
 from propwash._checks import shown
 from propwash.logs import _flights as flights
-from propwash.logs._columns import Columns, assembled, check_length, existing
+from propwash.logs._columns import Columns, assembled, check_length, checked, existing
 from propwash.logs._csv_table import COMMENT, CsvTable
-from propwash.logs._flights import Flight
+from propwash.logs._flights import Flight, LogPart
 from propwash.logs._record import COMMANDS, OPTIONAL, PARTS, FlightRecord
 
 Array = NDArray[np.float64]
@@ -94,8 +94,8 @@ def is_record(table: CsvTable) -> bool:
     return {"body_rates_x", "specific_force_x", "duty_1"} <= set(table.names)
 
 
-def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) -> Flight:
-    """The rows of a flight log from start to stop [s] as a Flight, with the true motion.
+def read_flight_log(table_or_file: CsvTable | Path, part: LogPart) -> Flight:
+    """The rows of a flight log as a Flight, with the true motion.
 
     A duty cycle is the mean over the interval before its row; that of the flight is the mean of
     the intervals before and after it.
@@ -114,7 +114,8 @@ def read_flight_log(table_or_file: CsvTable | Path, piece: tuple[float, float]) 
     if record.voltage is not None:
         parts["voltage"] = record.voltage[:, np.newaxis]
     flight = assembled(path, _COLUMNS, time - time[0], {**parts, "motors": duty})
-    return replace(flight, vehicle=record.load_vehicle(str(path))).cut(*piece)
+    flight = replace(flight, vehicle=record.load_vehicle(str(path)))
+    return checked(flight.cut(part.start, part.stop), _COLUMNS, part)
 
 
 def _require_mcap() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.logs._columns import WIDTHS, Columns, from_topics
-from propwash.logs._flights import Flight
+from propwash.logs._flights import Flight, LogPart
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,8 @@ BLACKBIRD = Columns(
     body_rates=[f"/blackbird/imu:angular_velocity.{axis}" for axis in "xyz"],
     specific_force=[f"/blackbird/imu:linear_acceleration.{axis}" for axis in "xyz"],
     motors=[f"/blackbird/pwm:pwm[{rotor}]" for rotor in range(4)],
+    rotor_speeds=[f"/blackbird/rotor_rpm:rpm[{rotor}]" for rotor in range(4)],
+    rotor_speed_unit="rpm",
     position=[f"/blackbird/state:pose.position.{axis}" for axis in "xyz"],
     attitude=[f"/blackbird/state:pose.orientation.{part}" for part in "wxyz"],
     offset={"motors": -1000.0},
@@ -34,7 +37,7 @@ BLACKBIRD = Columns(
 github.com/mit-aera/Blackbird-Dataset); pulses of 1000 to 2000 us."""
 
 
-def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
+def read(path: Path, columns: Columns | None, part: LogPart) -> Flight:
     """Reads a bag; by default as Blackbird's, or its first Imu, Odometry and BatteryState."""
     try:
         from rosbags.highlevel import AnyReader
@@ -65,7 +68,7 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     except Exception as error:  # rosbags, sqlite3 and decompressors raise many types
         raise ValueError(f"{path}: expected a ROS bag: {error!s:.300}") from None
 
-    return from_topics(path, columns, series_of(messages, kinds), piece)
+    return from_topics(path, columns, series_of(messages, kinds), part)
 
 
 def series_of(
@@ -125,7 +128,8 @@ def _names(message: Any) -> list[str]:
 def _known(path: Path, kinds: dict[str, str]) -> Columns:
     """Makes a mapping from message types; odometry's velocity, in the body frame, is not used."""
     if {f"/blackbird/{topic}" for topic in ("imu", "pwm", "state")} <= set(kinds):
-        return BLACKBIRD
+        has_speeds = "/blackbird/rotor_rpm" in kinds
+        return BLACKBIRD if has_speeds else replace(BLACKBIRD, rotor_speeds=())
     first = {kind: topic for topic, kind in reversed(sorted(kinds.items()))}
     if _IMU not in first:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))

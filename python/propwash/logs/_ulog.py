@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.logs import _px4_estimates, _px4_motors
-from propwash.logs._columns import Columns, from_topics
-from propwash.logs._flights import Flight
+from propwash.logs._columns import MAX_COMMAND_PERIOD, Columns, from_topics
+from propwash.logs._flights import Flight, LogPart
 from propwash.logs._layout import Layout
 
 Array = NDArray[np.float64]
@@ -40,9 +40,7 @@ _MIN_VOLTAGE = 1.0
 """V; a battery monitor below it is not connected."""
 
 
-def read(
-    path: Path, columns: Columns | None, piece: tuple[float, float]
-) -> tuple[Flight, Layout | None]:
+def read(path: Path, columns: Columns | None, part: LogPart) -> tuple[Flight, Layout | None]:
     """Reads a ULog; by default PX4's topics of the vehicle. Returns also the motors' geometry.
 
     The second instance of a topic has the name `topic.1`, and so on. Of messages with the same time
@@ -73,7 +71,7 @@ def read(
         last = np.append(np.diff(time) != 0.0, True)
         return time[last], np.asarray(topics[topic][field], dtype=np.float64)[last]
 
-    return from_topics(path, columns, series, piece, invalid), _px4_motors.layout(parameters)
+    return from_topics(path, columns, series, part, invalid), _px4_motors.layout(parameters)
 
 
 def _opened(path: Path) -> Any:
@@ -115,7 +113,14 @@ def _known(
             _warn(path, f"motors are omitted: {error}; map them if the log has others")
     if _px4_motors.COMMANDS in topics:
         found["motors"] = _px4_motors.names(topics, parameters)
-    return replace(PX4, **found), topics  # type: ignore[arg-type]
+    speeds = _px4_motors.speeds(topics, len(found.get("motors", ())))
+    if speeds and np.median(np.diff(topics[_px4_motors.SPEEDS]["timestamp"])) * 1e-6 > (
+        MAX_COMMAND_PERIOD
+    ):
+        _warn(path, f"rotor speeds are omitted, as {_px4_motors.SPEEDS} has less than 80 Hz")
+        speeds = []
+    columns = replace(PX4, **found)  # type: ignore[arg-type]
+    return replace(columns, rotor_speeds=speeds, rotor_speed_unit="rpm"), topics
 
 
 def _warn(path: Path, message: str) -> None:
