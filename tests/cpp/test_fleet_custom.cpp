@@ -61,6 +61,38 @@ struct Thruster {
   }
 };
 
+/// Members that are arrays, and more commands than a register transposes.
+struct Decay {
+  struct Parameters {};
+  template <class T>
+  struct State {
+    T x[9]{};
+    PROPWASH_MEMBERS(x)
+  };
+  template <class T>
+  struct Command {
+    T input[9]{};
+    PROPWASH_MEMBERS(input)
+  };
+  template <class P>
+  struct Constants {
+    P rate[9]{};
+    PROPWASH_MEMBERS(rate)
+
+    template <class T>
+    PROPWASH_FN State<T> derivative(const State<T>& state, const Command<T>& command) const {
+      State<T> result;
+      for (int i = 0; i < 9; ++i) result.x[i] = command.input[i] - state.x[i] * rate[i];
+      return result;
+    }
+  };
+  static Constants<double> constants(const Parameters&, double) {
+    Constants<double> c;
+    for (int i = 0; i < 9; ++i) c.rate[i] = 0.1 * (i + 1);
+    return c;
+  }
+};
+
 using Cars = pw::Fleet<pw::Car<>, double>;
 
 pw::CarParameters noisy_car() {
@@ -201,6 +233,24 @@ TEMPLATE_TEST_CASE("vehicles of any fleet are independent of each other, and of 
   one.step({of_cars.data() + 600, 2}, 7);
   const auto rows = rows_of(all);
   CHECK(rows_of(one) == std::vector<T>(rows.begin() + 900, rows.begin() + 903));
+}
+
+TEST_CASE("members of a custom vehicle may be arrays", "[fleet][custom]") {
+  pw::VehicleFleetOptions options;
+  options.dt = 0.01;
+  pw::Fleet<Decay, double> fleet{Decay::Parameters{}, 21, options};
+  fleet.reset(std::vector<double>(9, 1.0));
+  auto commands = random_rows<double>(9 * 21, 3);
+  fleet.step(commands, 100);
+  for (std::size_t i = 0; i < 21; ++i) {
+    for (std::size_t k = 0; k < 9; ++k) {
+      const double rate = 0.1 * (double(k) + 1.0), end = commands[9 * i + k] / rate;
+      CHECK(fleet.state(i).x[k] == Approx(end + (1.0 - end) * std::exp(-rate)).margin(1e-9));
+    }
+  }
+  const auto model = pw::linearize<Decay>({}, {}, {});
+  for (int k = 0; k < 9; ++k) CHECK(model.A(k, k) == Approx(-0.1 * (k + 1)));
+  CHECK(model.B.isIdentity());
 }
 
 TEST_CASE("one command for all vehicles of any fleet", "[fleet][custom]") {
