@@ -90,6 +90,14 @@ ROUNDED_ONCE = {
 """Operations with .rn are correctly rounded; ptxas does not fuse them with others."""
 
 
+IN_REGISTERS = {
+    "float": ("physics", "process noise", "closed loop"),
+    "double": ("physics", "process noise"),
+}
+"""Works that spill nothing for parallel rotors. On sm_100 the closed loop of eight rotors in double
+spills 48 bytes."""
+
+
 def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
     """Compiles kernels, and checks what their results and their speed depend on."""
     binary = fleet_kernels(nvrtc, architecture, kernels)
@@ -97,8 +105,8 @@ def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
     assert "warning" not in binary.log
     for kernel in kernels:
         assert binary.names[kernel.name].encode() in binary.cubin
-        if kernel.work != "every feature" and kernel.shape == "PrincipalShape":
-            registers, spilled = binary.usage(kernel)
+        registers, spilled = binary.usage(kernel)
+        if kernel.shape == "PrincipalShape" and kernel.work in IN_REGISTERS[kernel.number]:
             assert spilled == 0, (kernel, registers)
     assert arithmetic_of(binary.ptx) <= ROUNDED_ONCE
     # functions whose results differ between libraries, and calls, which would hide arithmetic
