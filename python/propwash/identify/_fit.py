@@ -342,16 +342,17 @@ def _result(
 
     def vehicle_of(group: int | None) -> tuple[VehicleParameters, tuple[Estimate, ...]]:
         """The common vehicle, or that of a group, and its estimates."""
-        vehicle = problem.vehicle(x, group=group)
-        own = {} if group is None else problem.deviations[group]
+        common, vehicle = problem.vehicle(x), problem.vehicle(x, group=group)
+        own = {} if group is None else {p.name: j for j, p in problem.deviations[group].items()}
         estimates = []
         for k, p in enumerate(problem.free):
             combination = np.eye(problem.size)[k]
-            for j, other in own.items():
-                combination[j] = other.spread / p.spread if other.name == p.name else 0.0
+            if p.name in own:
+                combination[own[p.name]] = problem.scatter.vehicles
             error = deviation_of(covariances, combination)
-            value, guess = p.read(vehicle), p.read(problem.guess)
-            estimates.append(_estimate(p, guess, value, error, solved.at_bound[k]))
+            # balances change the means of shared coefficients in second order
+            value = p.read(vehicle if p.name in own else common)
+            estimates.append(_estimate(p, p.read(problem.guess), value, error, solved.at_bound[k]))
         return vehicle.replace(name=name), tuple(estimates)
 
     logs = []

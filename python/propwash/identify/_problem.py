@@ -269,7 +269,7 @@ class FitProblem:
         if names and any(log.battery is not None for log in self.logs):
             self.sag = size
         self.size = size + (self.sag is not None)
-        self._scatter = scatter
+        self.scatter = scatter
         self._pool = pool_of(threads)
 
     def _moved(self, number: int) -> list[int]:
@@ -318,7 +318,7 @@ class FitProblem:
         if self.sag is not None:
             columns, changes = [self.sag], [[0.0, 0.0, _SAG]]
         if number is not None:
-            scatter = self._scatter
+            scatter = self.scatter
             offset, slope = scatter.charge, scatter.discharge
             if self.logs[number].grid.flight.voltage is not None:
                 offset, slope = 0.5 * scatter.thrust, scatter.warming

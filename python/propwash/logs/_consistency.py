@@ -314,7 +314,7 @@ def _position(flight: Flight) -> _Fault | None:
             return None
         return _Fault(
             f"expected a position that matches the velocity, {relation.wrong_slope}; map both in m "
-            f"and m/s in one world frame, z up"
+            f"and m/s in one world frame, z up, not in body axes"
         )
     # forces may confirm the velocity; otherwise the larger numbers have a smaller unit
     by_force = _force_relation(flight)
