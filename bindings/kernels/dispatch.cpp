@@ -22,11 +22,29 @@ const char* compiler() {
 #endif
 }
 
+/// Imports the kernels of other shapes at first use.
+template <InstructionSet set>
+FleetKernels<float> float_kernels(int rotors, bool parallel) {
+  if (parallel && rotors == 4) return PROPWASH_KERNELS_OF(set, quadcopter, float);
+  const pybind11::gil_scoped_acquire gil;
+  const auto part = pybind11::module_::import("propwash").attr("_shapes");
+  const auto source = part.attr("kernels")(static_cast<int>(set)).cast<pybind11::capsule>();
+  return reinterpret_cast<FleetKernelSource<float>>(source.get_pointer())(rotors, parallel);
+}
+
 }  // namespace
 
 template <>
 FleetKernelSource<float> fleet_kernels_of<float>(InstructionSet set) {
-  return PROPWASH_KERNELS_OF(set, fleet, float);
+  switch (set) {
+#define PROPWASH_SOURCE(isa, unused) \
+  case InstructionSet::isa:          \
+    return &float_kernels<InstructionSet::isa>;
+    PROPWASH_KERNEL_SETS(PROPWASH_SOURCE, )
+#undef PROPWASH_SOURCE
+    default:
+      throw std::logic_error("no kernels of this instruction set");
+  }
 }
 
 pybind11::dict build_info() {

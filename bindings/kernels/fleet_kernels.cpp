@@ -13,13 +13,10 @@ struct Isa;
 
 using Number = PROPWASH_KERNELS_NUMBER;
 
-FleetKernels<Number> source(int rotors, bool parallel) {
-  constexpr int lanes = NativePack<Number>::lanes;
-  return fleet_kernels<Isa, Number, lanes>(rotors, parallel);
-}
-
 }  // namespace
 
-FleetKernelSource<Number> PROPWASH_KERNELS_UNIT() { return &source; }
+FleetKernelSource<Number> PROPWASH_KERNELS_UNIT() {
+  return &fleet_kernels<Isa, Number, NativePack<Number>::lanes>;
+}
 
 }  // namespace propwash::bindings::fleet

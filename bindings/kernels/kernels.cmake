@@ -24,6 +24,8 @@ function(propwash_kernels variable kind)
 endfunction()
 
 set(_propwash_sources_peak kernels/peak.cpp)
+set(_propwash_sources_quadcopter kernels/quadcopter_kernels.cpp)
+set(_propwash_sources_shapes kernels/shape_kernels.cpp)
 set(_propwash_sources_fleet kernels/fleet_kernels.cpp)
 set(_propwash_sources_world kernels/world_kernels.cpp)
 set(_propwash_sources_image kernels/image_kernels.cpp)

@@ -14,7 +14,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "propwash"
 
 # A unit imports only units before it, as in docs/architecture.md.
-PARTS = ("_core", "_float64", "_derivatives", "_world", "_learn", "_render")  # of the extension
+PARTS = (  # of the extension
+    "_core", "_shapes", "_float64", "_derivatives", "_world", "_learn", "_render",
+)  # fmt: skip
 ORDER = (
     *PARTS,
     "_checks",

@@ -28,6 +28,7 @@ PARTS = {
     "float64": 'pw.Fleet("flightgoggles", 4, dtype="float64")',
     "learn": "import propwash.gym; propwash.gym.make(propwash.gym.Track)",
     "render": "import propwash.render",
+    "shapes": 'pw.Fleet("hexacopter", 4)',
     "world": "pw.Scene([])",
 }
 """A statement that needs a part, by its name."""

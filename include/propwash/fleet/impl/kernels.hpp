@@ -11,17 +11,23 @@ namespace propwash {
 template <class T>
 using FleetKernelSource = FleetKernels<T> (*)(int rotors, bool parallel);
 
-/// All kernels of a translation unit: specialised for parallel vehicles with 3, 4, 6 and 8 rotors,
-/// and a general one. Euler's method, needed only for comparison with the published code, and steps
-/// with process noise but without a rate loop are specialised for 4 rotors only, because each
-/// kernel adds seconds to the build.
+/// The kernels of shapes other than parallel vehicles with 4 rotors: specialised for parallel
+/// vehicles with 3, 6 and 8 rotors, and a general one. Euler's method, needed only for comparison
+/// with the published code, and steps with process noise but without a rate loop are specialised
+/// for 4 rotors only, because each kernel adds seconds to the build.
 template <class Isa, class T, int Lanes>
-FleetKernels<T> fleet_kernels(int rotors, bool parallel) {
+FleetKernels<T> other_fleet_kernels(int rotors, bool parallel) {
   if (parallel && rotors == 3) return make_fleet_kernels<Isa, T, Lanes, 3, PrincipalShape, false>();
-  if (parallel && rotors == 4) return make_fleet_kernels<Isa, T, Lanes, 4, PrincipalShape>();
   if (parallel && rotors == 6) return make_fleet_kernels<Isa, T, Lanes, 6, PrincipalShape, false>();
   if (parallel && rotors == 8) return make_fleet_kernels<Isa, T, Lanes, 8, PrincipalShape, false>();
   return make_fleet_kernels<Isa, T, Lanes, Dynamic, GeneralShape>();
+}
+
+/// All kernels of a translation unit.
+template <class Isa, class T, int Lanes>
+FleetKernels<T> fleet_kernels(int rotors, bool parallel) {
+  if (parallel && rotors == 4) return make_fleet_kernels<Isa, T, Lanes, 4, PrincipalShape>();
+  return other_fleet_kernels<Isa, T, Lanes>(rotors, parallel);
 }
 
 /// Identifies the including program, compiled for its own instruction set.
