@@ -16,7 +16,9 @@ void add_contents(pybind11::module_& m, std::initializer_list<const char*> neede
 
 // _core
 Bind bind_commands, bind_parameters, bind_control, bind_flatness, bind_multicopter, bind_imu,
-    bind_car, bind_fleet, bind_car_fleet, bind_sampling, bind_learn;
+    bind_car, bind_fleet, bind_sampling, bind_learn;
+// _shapes
+Bind bind_car_fleet;
 // _float64
 Bind bind_fleet_float64;
 // _derivatives

@@ -3,7 +3,7 @@
 
 PYBIND11_MODULE(_shapes, m) {
   using namespace propwash::bindings;
-  add_contents(m, {"propwash._core"}, {});
+  add_contents(m, {"propwash._core"}, {bind_car_fleet});
   m.def(
       "kernels",
       [](int set) -> pybind11::object {
