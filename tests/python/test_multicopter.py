@@ -253,10 +253,10 @@ def test_gusts_are_those_of_a_fleet_of_one(vehicle: str, noise: bool) -> None:
     calm = pw.Multicopter(vehicle, seed=3, id=5, noise=noise)
     fleet = pw.Fleet(vehicle, 1, "float64", seed=3, first_id=5, noise=noise, turbulence=air)
     command = pw.RateThrust([0.1, -0.2, 0.3], thrust=uav.parameters.weight)
+    fleet.set_wind([3.0, 1.0, 0.0])
+    fleet.step(command, substeps=960)
     for one in (uav, calm):
         one.wind = [3.0, 1.0, 0.0]
-    fleet.set_wind([3.0, 1.0, 0.0])
-    for one in (uav, calm, fleet):
         one.step(command, substeps=960)
     assert uav.turbulence == air
     np.testing.assert_allclose(uav.state.velocity, fleet.velocity[0], rtol=1e-9)

@@ -164,7 +164,12 @@ def test_a_pilot_cannot_change_what_it_is_given() -> None:
     readings, briefing = recorded(image_rate=20.0)
     seen = [r.beacons for r in readings if r.beacons is not None]
     images = [r.image.pixels for r in readings if r.image is not None]
-    arrays = [readings[-1].gyroscope, readings[-1].accelerometer, briefing.position, *images]
+    arrays: list[NDArray[Any]] = [
+        readings[-1].gyroscope,
+        readings[-1].accelerometer,
+        briefing.position,
+        *images,
+    ]
     arrays += [getattr(seen[-1], name) for name in ("gates", "corners", "u", "v")]
     assert images
     for array in arrays:

@@ -38,7 +38,7 @@ struct MulticopterOptions {
   Integrator integrator = Integrator::rk4;  ///< method of integration
   std::uint64_t seed = 0;                   ///< seed of all noise
   std::uint32_t id = 0;  ///< vehicle id, selects the noise among vehicles with the same seed
-  bool noise = true;  ///< false: no process noise, IMU noise and IMU bias; turbulence remains
+  bool noise = true;     ///< false: no process noise, IMU noise and IMU bias; turbulence remains
   /// The vehicle that all controllers assume; none: the vehicle that they control. See
   /// docs/control/control-vehicle.md.
   std::optional<VehicleParameters> control_vehicle{};

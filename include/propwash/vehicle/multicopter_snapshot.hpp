@@ -54,8 +54,8 @@ struct MulticopterSnapshot {
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
   PROPWASH_MEMBERS(vehicle, integrator, noise, seed, id, state, controller, bias, input,
                    noise_force_W, noise_torque_B, external_force_W, external_torque_B,
-                   rotor_effectiveness, delay, held_reading, imu_phase, voltage, battery, turbulence,
-                   dt, time, steps, outer, outer_loop, held_rates, held_speeds)
+                   rotor_effectiveness, delay, held_reading, imu_phase, voltage, battery,
+                   turbulence, dt, time, steps, outer, outer_loop, held_rates, held_speeds)
 };
 
 /// Whether a snapshot is valid for a vehicle: array sizes match the number of rotors, all numbers

@@ -96,8 +96,8 @@ void Multicopter<N, T>::reset(const State& state) {
     memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
   }
   if (has_turbulence()) {
-    const auto z = six_normals(options_.seed, options_.id, memory_.steps,
-                               Stream::initial_turbulence);
+    const auto z =
+        six_normals(options_.seed, options_.id, memory_.steps, Stream::initial_turbulence);
     int i = 0;
     for_each_number(memory_.turbulence, [&](T& x) { x = T(z[i++]); });
   }
@@ -199,8 +199,7 @@ void Multicopter<N, T>::prepare(double dt) {
   step_ = {dt, is_slower_than_steps(parameters_.imu.rate, dt),
            step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity), false};
   set_time_step(constants_, parameters_, options_.integrator, dt, options_.noise);
-  constants_.turbulence =
-      make_turbulence<T>(options_.turbulence, options_.turbulence_heading, dt);
+  constants_.turbulence = make_turbulence<T>(options_.turbulence, options_.turbulence_heading, dt);
   if (step_.imu_is_slower && !was_slower) {
     memory_.held_reading = measured();
     memory_.imu_phase = 0.0;
