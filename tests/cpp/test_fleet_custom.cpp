@@ -1,5 +1,6 @@
 // Fleets, linear models and derivatives of other vehicles: the car, and one with an attitude.
 #include <array>
+#include <limits>
 #include <numeric>
 #include <propwash/fleet/fleet.hpp>
 #include <propwash/fleet/thread_pool.hpp>
@@ -9,6 +10,7 @@
 #include <propwash/vehicle/linearize_vehicle.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <random>
+#include <string>
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -91,6 +93,40 @@ struct Decay {
     for (int i = 0; i < 9; ++i) c.rate[i] = 0.1 * (i + 1);
     return c;
   }
+};
+
+/// A chain of three lags and a counter that starts within its limits.
+struct Chain {
+  struct Parameters {
+    double rate = 2.0;
+  };
+  template <class T>
+  struct State {
+    pw::SmallArray<T, 3> x{};
+    T y{};
+    PROPWASH_MEMBERS(x, y)
+  };
+  template <class T>
+  struct Command {
+    T f{};  // the name of an argument of members()
+    PROPWASH_MEMBERS(f)
+  };
+  template <class P>
+  struct Constants {
+    P rate{};
+    PROPWASH_MEMBERS(rate)
+
+    template <class T>
+    PROPWASH_FN State<T> derivative(const State<T>& s, const Command<T>& u) const {
+      return {{(u.f - s.x[0]) * rate, (s.x[0] - s.x[1]) * rate, (s.x[1] - s.x[2]) * rate}, s.x[2]};
+    }
+    template <class T>
+    PROPWASH_FN State<T> project(State<T> s) const {
+      s.y = pw::max(s.y, T(pw::constant<T>(0.5)));
+      return s;
+    }
+  };
+  static Constants<double> constants(const Parameters& p, double) { return {p.rate}; }
 };
 
 using Cars = pw::Fleet<pw::Car<>, double>;
@@ -251,6 +287,48 @@ TEST_CASE("members of a custom vehicle may be arrays", "[fleet][custom]") {
   const auto model = pw::linearize<Decay>({}, {}, {});
   for (int k = 0; k < 9; ++k) CHECK(model.A(k, k) == Approx(-0.1 * (k + 1)));
   CHECK(model.B.isIdentity());
+}
+
+TEST_CASE("a linear model counts the elements of an array", "[linearize][custom]") {
+  const auto model = pw::linearize<Chain>({}, {{1.0, 2.0, 3.0}, 4.0}, {0.5});
+  Eigen::Matrix4d A;
+  A << -2.0, 0.0, 0.0, 0.0, 2.0, -2.0, 0.0, 0.0, 0.0, 2.0, -2.0, 0.0, 0.0, 0.0, 1.0, 0.0;
+  REQUIRE(model.A.isApprox(A, 1e-14));
+  REQUIRE(model.B.isApprox(Eigen::Vector4d(2.0, 0.0, 0.0, 0.0), 1e-14));
+  pw::LinearizeOptions options;
+  options.discrete = true;
+  for (const double dt : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+    options.dt = dt;
+    REQUIRE_THROWS_AS(pw::linearize<Chain>({}, {}, {}, options), pw::ParameterError);
+  }
+}
+
+TEST_CASE("a new fleet starts as after a reset with its seed", "[fleet][custom]") {
+  pw::Fleet<Chain, double> chains{Chain::Parameters{}, 3};
+  REQUIRE(chains.state(2).y == 0.5);
+  const auto start = chains.snapshot();
+  chains.step({1.0}, 5);
+  chains.reset({}, std::uint64_t{0});
+  REQUIRE(chains.snapshot() == start);
+  int calls = 0;
+  chains.set_parameters([&](std::size_t) { return ++calls, Chain::Parameters{}; });
+  REQUIRE(calls == 3);
+}
+
+TEST_CASE("a refused snapshot of any fleet says what differs", "[fleet][custom]") {
+  pw::Fleet<Chain, double> chains{Chain::Parameters{}, 3};
+  const auto refused = [&](const auto& other, const std::string& text) {
+    const auto before = chains.snapshot();
+    REQUIRE_THROWS_WITH(chains.restore(other.snapshot()), Catch::Matchers::Contains(text));
+    REQUIRE(chains.snapshot() == before);
+  };
+  pw::VehicleFleetOptions slow;
+  slow.dt = 0.5;
+  refused(pw::Fleet<Chain, double>{{}, 4}, "expected vehicles = 3, got 4");
+  refused(pw::Fleet<Chain, float>{{}, 3}, "expected bytes of a number = 8, got 4");
+  refused(pw::Fleet<Chain, double>{{}, 3, slow}, "got 0.5");
+  refused(pw::Fleet<Chain, double>{{3.0}, 3}, "constructed with the same parameters");
+  REQUIRE_THROWS_WITH(chains.restore({}), Catch::Matchers::Contains("got other bytes"));
 }
 
 TEST_CASE("one command for all vehicles of any fleet", "[fleet][custom]") {

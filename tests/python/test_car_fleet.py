@@ -119,6 +119,7 @@ def test_each_car_has_its_parameters() -> None:
         (lambda f: f.set_state(), TypeError, "a CarFleetState"),
         (lambda f: f.set_state("here"), TypeError, "CarFleetState or a CarState"),
         (lambda f: f.restore(b"bytes"), ValueError, "snapshot: expected"),
+        (lambda f: f.restore("bytes"), TypeError, r"snapshot: expected the bytes of snapshot\(\)"),
         (lambda f: f.restore(CarFleet("car", 5).snapshot()), ValueError, "snapshot: expected"),
         (lambda f: f.set_parameters([f.vehicle]), ValueError, "expected 4 CarParameters"),
         (lambda f: f.set_parameters([f.vehicle] * 3 + [1]), TypeError, r"parameters\[3\]"),

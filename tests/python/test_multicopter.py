@@ -279,6 +279,9 @@ def test_gusts_continue_from_a_snapshot_and_restart_with_a_seed() -> None:
         assert one.snapshot() == end
     uav.reset(seed=1)
     assert uav.snapshot() == start
+    for other in (None, pw.Dryden(7.0, altitude=10.0, airspeed=8.0)):
+        with pytest.raises(ValueError, match="the same parameters, control vehicle and turbulence"):
+            pw.Multicopter(seed=1, turbulence=other).restore(start)
 
 
 def test_the_derivative_and_the_reading_are_those_of_the_present_air() -> None:

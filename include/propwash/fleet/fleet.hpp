@@ -35,6 +35,11 @@ struct VehicleFleetOptions {
 
 namespace detail {
 
+template <class Vehicle>
+struct IsMulticopter : std::false_type {};
+template <int N, class T>
+struct IsMulticopter<Multicopter<N, T>> : std::true_type {};
+
 /// The numbers of a struct.
 template <int Width, class T>
 struct Row {
@@ -63,6 +68,9 @@ struct Row {
 /// std::invalid_argument for wrong sizes.
 template <class Vehicle, class T>
 class Fleet {
+  static_assert(!detail::IsMulticopter<Vehicle>::value,
+                "include propwash/fleet/multicopter_fleet.hpp, and write Fleet<Multicopter<N>, T>");
+
  public:
   using Parameters = typename Vehicle::Parameters;                        ///< of a vehicle
   using State = typename Vehicle::template State<T>;                      ///< of a vehicle
@@ -75,13 +83,11 @@ class Fleet {
         const VehicleKernels<T>& kernels = native_vehicle_kernels<Vehicle, T>())
       : size_(size), options_(options), kernels_(kernels) {
     detail::check_fleet(size, options.first_id, options.integrator);
-    if (!is_finite(options.dt) || !(options.dt > 0.0)) {
-      PROPWASH_THROW(ParameterError("dt = " + detail::formatted(options.dt) +
-                                    ": expected a finite time > 0 s"));
-    }
+    detail::check_dt<T>(options.dt);
     const auto constants = Vehicle::constants(parameters, options.dt);
     detail::Fingerprint fingerprint;
     for_each_number(constants, [&](double number) { fingerprint.add(number); });
+    fingerprint.add(std::int32_t{command_width});
     fingerprint_ = fingerprint.value();
     constants_ = {lanes(), lanes(), 1, constants_width<Vehicle>};
     for (std::size_t lane = 0; lane < lanes(); ++lane) put(constants_, lane, constants);
@@ -91,8 +97,9 @@ class Fleet {
     reset_at_.resize(padded);
     for (std::size_t i = 0; i < padded; ++i) {
       ids_[i] = options.first_id + static_cast<std::uint32_t>(i);
-      put(state_, i, State{});
+      put(state_, i, start({}, 0));
     }
+    check({}, {});
   }
 
   /// Number of vehicles.
@@ -152,13 +159,12 @@ class Fleet {
   /// Steps since construction or the last reset with a seed; the noise is a function of it.
   std::uint64_t steps() const { return steps_; }
 
-  /// Restarts vehicles at time 0 from `rows`: (size, state_width), (state_width) for all, or empty:
-  /// State{}. `mask` selects the vehicles, one flag each; empty: all. The step counter continues,
+  /// Restarts vehicles at time 0 from `rows`: (size, state_width), (state_width) for all, or empty,
+  /// `Span<const T>{}`: State{}. `mask` selects the vehicles, one flag each; empty: all. The step counter continues,
   /// so that each episode has different noise. Constants::project is applied to the states.
   /// @throws std::invalid_argument for wrong sizes, or a state that is not finite after it.
   void reset(Span<const T> rows = {}, Span<const bool> mask = {}) {
-    if (!rows.empty()) check(rows, mask);
-    check(mask);
+    check(rows, mask);
     for_each_selected(mask, [&](std::size_t i) {
       put(state_, i, start(rows, i));
       reset_at_[i] = steps_;
@@ -170,7 +176,7 @@ class Fleet {
   }
   /// Restarts all vehicles with a new noise seed, as if newly constructed; parameters stay.
   void reset(Span<const T> rows, std::uint64_t seed) {
-    if (!rows.empty()) check(rows, {});
+    check(rows, {});
     options_.seed = seed;
     steps_ = 0;
     reset(rows);
@@ -178,6 +184,7 @@ class Fleet {
   /// Replaces states; time and noise continue. Arguments and exceptions are those of reset(), but
   /// `rows` may not be empty.
   void set_state(Span<const T> rows, Span<const bool> mask = {}) {
+    check_size(rows);
     check(rows, mask);
     for_each_selected(mask, [&](std::size_t i) { put(state_, i, start(rows, i)); });
   }
@@ -192,9 +199,12 @@ class Fleet {
   template <class ParametersOf>
   void set_parameters(const ParametersOf& parameters_of) {
     detail::FleetBlocks<T> all{ids_.size(), lanes(), 1, constants_width<Vehicle>};
-    for (std::size_t i = 0; i < ids_.size(); ++i) {  // the padding copies the last vehicle
-      const Parameters& parameters = parameters_of(i < size_ ? i : size_ - 1);
-      put(all, i, Vehicle::constants(parameters, options_.dt));
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Parameters& parameters = parameters_of(i);
+      const auto constants = Vehicle::constants(parameters, options_.dt);
+      put(all, i, constants);
+      // the padding copies the last vehicle
+      for (std::size_t k = size_; k < ids_.size() && i + 1 == size_; ++k) put(all, k, constants);
     }
     constants_ = std::move(all);
     is_individual_ = true;
@@ -211,28 +221,11 @@ class Fleet {
     for (std::size_t i = 0; i < size_; ++i) visit(*this, i, write);
     return bytes;
   }
-  /// Restores a snapshot of a fleet of the same vehicle, size and options, on any instruction set.
+  /// Restores a snapshot of a fleet of the same vehicle, size and options, constructed with the same
+  /// parameters, on any instruction set.
   /// @throws std::invalid_argument for other bytes.
   void restore(Span<const std::byte> snapshot) {
-    Header loaded;
-    const Header expected = header();
-    bool fits = snapshot.size() == snapshot_bytes();
-    if (fits) {
-      std::memcpy(&loaded, snapshot.data(), sizeof loaded);
-      fits = std::memcmp(&loaded, &expected, offsetof(Header, seed)) == 0 &&
-             loaded.steps <= detail::max_snapshot_steps;
-    }
-    const std::size_t record = (snapshot_bytes() - sizeof loaded) / size_;
-    for (std::size_t i = 0; i < size_ && fits; ++i) {
-      std::uint64_t reset_at = 0;
-      std::memcpy(&reset_at, snapshot.data() + sizeof loaded + i * record, sizeof reset_at);
-      fits = reset_at <= loaded.steps;
-    }
-    if (!fits) {
-      PROPWASH_THROW(std::invalid_argument(
-          "snapshot: expected one of a fleet of this vehicle, number type, size, integrator, noise "
-          "and dt; create such a fleet"));
-    }
+    const Header loaded = checked(snapshot);
     options_.seed = loaded.seed;
     steps_ = loaded.steps;
     detail::ByteReader read(snapshot.data() + sizeof loaded);
@@ -300,12 +293,12 @@ class Fleet {
       return state;
     }
   }
-  void check(Span<const bool> mask) const {
-    if (!mask.empty()) detail::check_count(mask.size(), size_, 0, "mask");
+  void check_size(Span<const T> rows) const {
+    detail::check_count(rows.size(), size_ * std::size_t{state_width}, state_width, "state");
   }
   void check(Span<const T> rows, Span<const bool> mask) const {
-    detail::check_count(rows.size(), size_ * std::size_t{state_width}, state_width, "state");
-    check(mask);
+    if (!rows.empty()) check_size(rows);
+    if (!mask.empty()) detail::check_count(mask.size(), size_, 0, "mask");
     for_each_selected(mask, [&](std::size_t i) {
       const State state = start(rows, i);
       int k = 0;
@@ -333,6 +326,46 @@ class Fleet {
     h.seed = options_.seed;
     h.steps = steps_;
     return h;
+  }
+  /// The header of a snapshot of such a fleet; throws for other bytes.
+  Header checked(Span<const std::byte> snapshot) const {
+    const auto refuse = [](const std::string& text) {
+      PROPWASH_THROW(std::invalid_argument("snapshot: expected " + text));
+    };
+    const auto same = [&](auto expected, auto found, const char* what) {
+      if (expected == found) return;
+      refuse(std::string(what) + " = " + detail::formatted(static_cast<double>(expected)) +
+             ", got " + detail::formatted(static_cast<double>(found)));
+    };
+    const Header expected = header();
+    Header loaded;
+    if (snapshot.size() >= sizeof loaded) {
+      std::memcpy(&loaded, snapshot.data(), sizeof loaded);
+    }
+    if (snapshot.size() < sizeof loaded ||
+        std::memcmp(loaded.magic, expected.magic, sizeof loaded.magic) != 0) {
+      refuse("the bytes of snapshot() of a fleet of such vehicles, got other bytes");
+    }
+    same(expected.size, loaded.size, "vehicles");
+    same(expected.width, loaded.width, "numbers of a state");
+    same(expected.bytes_of_number, loaded.bytes_of_number, "bytes of a number");
+    same(expected.integrator, loaded.integrator, "integrator number");
+    same(expected.noise, loaded.noise, "noise");
+    same(expected.dt, loaded.dt, "dt");
+    if (expected.vehicle != loaded.vehicle) {
+      refuse("a fleet that was constructed with the same parameters, got one with others");
+    }
+    same(snapshot_bytes(), snapshot.size(), "bytes");
+    const std::size_t record = (snapshot_bytes() - sizeof loaded) / size_;
+    for (std::size_t i = 0; i < size_; ++i) {
+      std::uint64_t reset_at = 0;
+      std::memcpy(&reset_at, snapshot.data() + sizeof loaded + i * record, sizeof reset_at);
+      if (reset_at > loaded.steps || loaded.steps > detail::max_snapshot_steps) {
+        refuse("steps from the reset of each vehicle to 2^62, got " +
+               std::to_string(loaded.steps));
+      }
+    }
+    return loaded;
   }
   std::size_t snapshot_bytes() const {
     constexpr std::size_t record =

@@ -75,6 +75,11 @@ class FleetGradient {
   /// (size, command_width), or (command_width) for all.
   void record(const Fleet<Vehicle, T>& fleet, Span<const T> of_fleet, int substeps = 1) {
     detail::check_substeps(substeps);
+    if (fleet.size() != size_) {
+      PROPWASH_THROW(std::invalid_argument("fleet of " + std::to_string(fleet.size()) +
+                                           " vehicles: expected " + std::to_string(size_) +
+                                           ", those of the constructor"));
+    }
     detail::check_count(of_fleet.size(), size_ * std::size_t{commands}, commands, "commands");
     std::vector<T> rows(size_ * std::size_t{states});
     fleet.read(rows);

@@ -22,9 +22,9 @@
 /// lacks one does not compile. members(x, f) calls f with all of them.
 #define PROPWASH_MEMBERS(...)                                              \
   template <class Self, class F>                                           \
-  PROPWASH_FN static constexpr decltype(auto) members(Self& self, F&& f) { \
-    auto& [__VA_ARGS__] = self;                                            \
-    return f(__VA_ARGS__);                                                 \
+  PROPWASH_FN static constexpr decltype(auto) members(Self& propwash_self, F&& propwash_f) { \
+    auto& [__VA_ARGS__] = propwash_self;                                            \
+    return propwash_f(__VA_ARGS__);                                                 \
   }
 
 namespace propwash {

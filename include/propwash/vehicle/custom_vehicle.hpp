@@ -75,9 +75,18 @@ struct HasDerivative<Constants, State, Command,
                          std::declval<const State&>(), std::declval<const Command&>()))>>
     : std::true_type {};
 
+template <class Constants, class State, class Command, class = void>
+struct HasTick : std::false_type {};
+template <class Constants, class State, class Command>
+struct HasTick<Constants, State, Command,
+               std::void_t<decltype(std::declval<const Constants&>().tick(
+                   Rk4{}, std::declval<const State&>(), std::declval<const Command&>(),
+                   QuietHost<double>{}, 0.0))>> : std::true_type {};
+
 /// Whether all of X are numbers that it lists.
 template <class X>
-inline constexpr bool is_numbers = sizeof(X) == sizeof(double) * std::size_t{number_count<X>};
+inline constexpr bool is_numbers =
+    std::is_empty_v<X> || sizeof(X) == sizeof(double) * std::size_t{number_count<X>};
 
 /// Whether a vehicle has a derivative, not a tick.
 template <class Vehicle>
@@ -88,7 +97,11 @@ constexpr bool has_derivative() {
   static_assert(is_numbers<State> && is_numbers<Command> && is_numbers<Constants>,
                 "State, Command and Constants of a vehicle: expected numbers alone, listed with "
                 "PROPWASH_MEMBERS; see propwash/vehicle/custom_vehicle.hpp");
-  return HasDerivative<Constants, State, Command>::value;
+  constexpr bool result = HasDerivative<Constants, State, Command>::value;
+  static_assert(result != HasTick<Constants, State, Command>::value,
+                "Constants of a vehicle: expected either a derivative or a tick with the arguments "
+                "that propwash/vehicle/custom_vehicle.hpp lists");
+  return result;
 }
 
 }  // namespace detail

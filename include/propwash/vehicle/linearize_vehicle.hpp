@@ -42,8 +42,8 @@ void append_parts(X& x, std::vector<StatePart>& parts, std::size_t& first, int& 
     for (auto& element : x) append_parts(element, parts, first, column);
   } else if constexpr (HasMembers<X>::value) {
     X::members(x, [&](auto&... members) { (append_parts(members, parts, first, column), ...); });
-  } else {
-    append(false);
+  } else {  // a number, or a SmallArray
+    for_each_number(x, [&](const auto&) { append(false); });
   }
 }
 
@@ -72,7 +72,8 @@ inline Quat<double> quat_at(const std::vector<double>& numbers, std::size_t firs
 
 }  // namespace detail
 
-/// The linear model of a vehicle, without noise, about `state` and `command`. Its states and inputs
+/// The linear model of a vehicle, without noise, about a `state` with normalised attitudes and a
+/// `command`. Its states and inputs
 /// are the numbers of State and Command in the order of their members, except that a Quat of the
 /// state is a rotation vector of three [rad, body axes], as in vehicle/linearize.hpp. Its outputs
 /// are its states.
@@ -80,7 +81,8 @@ inline Quat<double> quat_at(const std::vector<double>& numbers, std::size_t firs
 ///     LinearModel model = linearize<Glider>(parameters, trimmed, command);
 ///
 /// @throws std::invalid_argument for symplectic_euler, or for a continuous model of a vehicle that
-/// has a tick and no derivative; ParameterError of Vehicle::constants().
+/// has a tick and no derivative; ParameterError for a dt that is not > 0 s, and of
+/// Vehicle::constants().
 template <class Vehicle>
 LinearModel linearize(const typename Vehicle::Parameters& parameters,
                       const typename Vehicle::template State<double>& state,
@@ -97,6 +99,7 @@ LinearModel linearize(const typename Vehicle::Parameters& parameters,
         std::invalid_argument("options.discrete = false: expected true for a vehicle that has a "
                               "tick and no derivative; set discrete and dt"));
   }
+  if (options.discrete) detail::check_dt<double>(options.dt);
   const auto constants = Vehicle::constants(parameters, options.dt);
   const auto method = [&](const auto& f, const auto& x, double dt) {
     return options.integrator == Integrator::euler ? Euler{}(f, x, dt) : Rk4{}(f, x, dt);

@@ -24,7 +24,7 @@ template <int N, class T>
 struct MulticopterSnapshot {
   static constexpr int delay_capacity = max_delay_steps + 2;  ///< commands that a snapshot holds
 
-  std::uint64_t vehicle = 0;            ///< fingerprint() of the parameters
+  std::uint64_t vehicle = 0;            ///< fingerprint() of the parameters, with the turbulence
   std::uint32_t integrator = 0;         ///< integrator, as a number
   std::uint32_t noise = 0;              ///< 1: noise enabled
   std::uint64_t seed = 0;               ///< of all noise

@@ -343,7 +343,7 @@ namespace detail {
 /// of numbers is copied faster as a whole.
 template <class T, int N>
 PROPWASH_FN void assign(SmallArray<T, N>& a, const SmallArray<T, N>& next) {
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_floating_point_v<T>) {
     a = next;
   } else {
     for_each_index<N>(next.size(), [&](int i) PROPWASH_LAMBDA { a[i] = next[i]; });

@@ -27,6 +27,15 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
   const auto& noise = parameters.process_noise;
   has_noise_ = options.noise && (noise.force > 0 || noise.torque > 0 || is_noisy(parameters.imu));
   memory_.vehicle = fingerprint(parameters, options.control_vehicle);
+  if (has_turbulence()) {
+    const auto& air = options.turbulence;
+    detail::Fingerprint of_air;
+    for (const double x :
+         {air.wind_speed_6m, air.altitude, air.airspeed, options.turbulence_heading}) {
+      of_air.add(x);
+    }
+    memory_.vehicle = 31 * memory_.vehicle + of_air.value();
+  }
   memory_.integrator = static_cast<std::uint32_t>(options.integrator);
   memory_.noise = options.noise ? 1 : 0;
   memory_.seed = options.seed;
@@ -121,7 +130,7 @@ template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
   if (snapshot.vehicle != memory_.vehicle) {
     PROPWASH_THROW(std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
-                                         "' with the same parameters and control vehicle"));
+                                         "' with the same parameters, control vehicle and turbulence"));
   }
   if (snapshot.integrator != memory_.integrator || snapshot.noise != memory_.noise) {
     PROPWASH_THROW(

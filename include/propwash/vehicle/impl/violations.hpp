@@ -53,6 +53,13 @@ inline std::string formatted(double value) {
   return text.str();
 }
 
+/// Checks the time step [s] of numbers of type T.
+template <class T>
+void check_dt(double dt) {
+  if (is_finite(dt) && static_cast<T>(dt) > T(0)) return;
+  PROPWASH_THROW(ParameterError("dt = " + formatted(dt) + ": expected a finite time > 0 s"));
+}
+
 inline std::string formatted(const Vec3<double>& v) {
   return "(" + formatted(v.x) + ", " + formatted(v.y) + ", " + formatted(v.z) + ")";
 }
