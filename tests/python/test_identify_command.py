@@ -63,7 +63,9 @@ def test_the_command_writes_a_file_for_each_vehicle(
     ]
     assert len(set(offsets)) == 3
     assert "\na: speed_offset" in capsys.readouterr().out
-    with pytest.raises(ValueError, match=r"--groups: expected names of letters .*, got '\.\./x'"):
+    with pytest.raises(
+        ValueError, match=r"--groups: expected names of letters, digits, _ and -, got '\.\./x'"
+    ):
         _run([f"{log}@:5", f"{log}@5:", *mapping, *names, "--groups", "a,../x"])
 
 

@@ -327,6 +327,7 @@ def test_a_heading_changes_only_towards_the_path() -> None:
         ({"course": []}, "course: expected names of gates"),
         ({"wind": (5.0, 0.0)}, "wind: expected"),
         ({"wind": (5.0, 0.0, math.nan)}, "wind: expected"),
+        ({"wind": (0.0, 101.0, 0.0)}, r"wind: expected at most 100 m/s"),
         ({"turbulence": 5.0}, "turbulence: expected a Dryden or None, got 5.0"),
         ({"start": (1.0, 2.0)}, "start, yaw: expected 3 and 1 finite numbers"),
         ({"start": (1.0, 2.0, math.nan)}, "start, yaw: expected"),

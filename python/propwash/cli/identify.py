@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,34 +75,38 @@ def run(options: IdentifyOptions) -> None:
         check_file(options.report, "--report")
         if options.report.suffix.lower() != ".html":
             raise ValueError(f"--report {options.report}: expected the name of a page, .html")
+    groups = None
+    if options.groups is not None:
+        groups = [name.strip() for name in options.groups.split(",")]
+        for name in groups:
+            if not re.fullmatch(r"[\w-]+", name):
+                raise ValueError(
+                    f"--groups: expected names of letters, digits, _ and -, got {name!r}"
+                )
     logs = read_logs(options, options.vehicle or LOG_VEHICLE)
     guess = vehicle_of(options.vehicle, logs)
     names = None
     if options.parameters is not None:
         names = [name.strip() for name in options.parameters.split(",")]
-    groups = None
-    if options.groups is not None:
-        groups = [name.strip() for name in options.groups.split(",")]
-        for name in groups:
-            if not name.isidentifier():
-                raise ValueError(f"--groups: expected names of letters and digits, got {name!r}")
     if options.validate or options.report is not None:
         viz.require_matplotlib()
     found = identify.fit_vehicle(
         logs, guess, parameters=names, groups=groups, threads=options.threads
     )
     print(found.table() + "\n")
-    results = {out: found}
-    results |= {out.with_stem(f"{out.stem}_{name}"): one for name, one in found.groups.items()}
-    for file, result in results.items():
-        result.save(file)
-        print(f"vehicle: {file}", flush=True)
     scores = None
     if options.validate:
         scores = _score(logs, guess, names, groups, options.threads, out)
     if options.report is not None:
         identify.report(found, options.report, scores=scores, command=_command(options))
         print(f"report: {options.report}", flush=True)
+    results = {out: found}
+    results |= {out.with_stem(f"{out.stem}_{name}"): one for name, one in found.groups.items()}
+    for result in results.values():
+        result.to_toml()  # raises for an estimate at a bound, before any file is written
+    for file, result in results.items():
+        result.save(file)
+        print(f"vehicle: {file}", flush=True)
 
 
 def _command(options: IdentifyOptions) -> str:

@@ -175,7 +175,8 @@ class CarFleet:
     def restore(self, snapshot: bytes) -> None:
         """Restores a snapshot of a fleet of the same vehicle, size, dtype and options.
 
-        Results are then bitwise equal. Raises ValueError for other bytes, TypeError otherwise; nothing changes then.
+        Results are then bitwise equal. Raises ValueError or TypeError for other bytes or
+        objects; nothing changes then.
         """
         if not isinstance(snapshot, bytes):
             raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")

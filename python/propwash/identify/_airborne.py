@@ -49,13 +49,20 @@ def flying_rows(grid: Flight, period: float, min_seconds: float = 2.0) -> tuple[
         got = f"got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s"
         raise ValueError(
             f"{grid.path}: expected at least {min_seconds:g} s in the air, {got}; "
-            f"{_advice(grid.duty.mean(axis=1), height)}"
+            f"{_advice(grid, height)}"
         )
     return int(first), int(last)
 
 
-def _advice(duty: Array, height: Array | None) -> str:
+def _advice(grid: Flight, height: Array | None) -> str:
     """Returns why a log has no rows in the air: wrong units, or a short flight."""
+    duty = grid.duty.mean(axis=1)
+    if duty.max() <= _MEAN_DUTY and grid.rotor_speeds is not None:
+        return (
+            f"set rotor_speed_unit and pole_pairs of the columns, speed_max of the guess, or use a "
+            f"flight: the mean rotor speed is at most {grid.rotor_speeds.mean(axis=1).max():.4g} "
+            f"rad/s"
+        )
     if duty.max() <= _MEAN_DUTY:
         return (
             f"set scale of motors, or use a flight: the mean duty cycle is at most "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 
@@ -95,7 +95,8 @@ def fit_vehicle(
     ]
     problem = FitProblem(models, start, names, scatter or Scatter(), threads)
     bias = fit_bias([one for part in parts for one in part], start)
-    return _result(problem, _solve(problem), bias, [*dict.fromkeys(groups or ())])
+    names_of = [] if groups is None else [*dict.fromkeys(vehicles_of)]
+    return _result(problem, _solve(problem), bias, names_of)
 
 
 def calibrate(
@@ -143,6 +144,8 @@ def checked_groups(groups: Sequence[str] | None, logs: Sequence[Flight]) -> list
     """Returns the name of the vehicle of each log. Raises ValueError for another number."""
     if groups is None:
         return [""] * len(logs)
+    if isinstance(groups, set | frozenset) or not isinstance(groups, Iterable):
+        raise TypeError(f"groups: expected a sequence of names, got {groups!r:.100}")
     names = list(groups)
     if isinstance(groups, str) or len(names) != len(logs):
         raise ValueError(
@@ -352,7 +355,8 @@ def _result(
             error = deviation_of(covariances, combination)
             # balances change the means of shared coefficients in second order
             value = p.read(vehicle if p.name in own else common)
-            estimates.append(_estimate(p, p.read(problem.guess), value, error, solved.at_bound[k]))
+            at_bound = bool(solved.at_bound[k] or solved.at_bound[own.get(p.name, k)])
+            estimates.append(_estimate(p, p.read(problem.guess), value, error, at_bound))
         return vehicle.replace(name=name), tuple(estimates)
 
     logs = []

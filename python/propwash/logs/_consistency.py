@@ -149,8 +149,11 @@ def _relation(signal: str, changed: str, values: Array, change: Array) -> _Relat
     values, change = values - np.median(values, axis=0), change - np.median(change, axis=0)
     sizes, large = np.linalg.norm(values, axis=1), np.linalg.norm(change, axis=1)
     means = (float(np.mean(sizes)), float(np.mean(large)))
-    if max(means) < _MIN_MOTION[signal] or min(means) == 0.0:
+    if max(means) < _MIN_MOTION[signal]:
         return None
+    if min(means) < 1e-9 * max(means):  # a constant
+        slope = 0.0 if means[0] < means[1] else np.inf
+        return _Relation(signal, changed, 1.0, _AXES[0], False, (slope, slope, slope))
     rows = large >= np.median(large[large > 0.0])
     factor = float(np.median(sizes[rows] / large[rows]))
 
@@ -166,13 +169,22 @@ def _relation(signal: str, changed: str, values: Array, change: Array) -> _Relat
     explained, as_is = discrepancy(factor, best), discrepancy(1.0, _AXES[0])
     is_fault = not is_same and explained < min(_EXPLAINED, as_is - _MARGIN)
     slopes = [
-        _slope(values[:, k], change[:, k]) if np.std(change[:, k]) > _MIN_MOTION[signal] else 1.0
+        _slope(values[:, k], change[:, k])
+        if min(np.std(values[:, k]), np.std(change[:, k])) > _MIN_MOTION[signal]
+        else 1.0
         for k in range(3)
     ]
     return _Relation(signal, changed, factor, best, is_fault, tuple(slopes))
 
 
 def _slope(values: Array, change: Array) -> float:
+    """The more plausible slope of both regressions: noise makes that over its signal smaller."""
+    slope, inverse = _ratio(values, change), _ratio(change, values)
+    low, high = _SLOPES
+    return 1.0 / inverse if not low <= slope <= high and low <= inverse <= high else slope
+
+
+def _ratio(values: Array, change: Array) -> float:
     """Median ratio in the intervals of the larger half of the changes."""
     large = np.abs(change) >= np.median(np.abs(change))
     large &= change != 0.0
@@ -265,17 +277,23 @@ def _rates(flight: Flight) -> _Fault | None:
 def _direction(flight: Flight) -> _Fault | None:
     """The specific force points upwards on average, and in flight along body z."""
     driven = _is_driven(flight)
+    lowest, is_falling = _SLOPES[0] * STANDARD_GRAVITY, False
     if flight.attitude is not None:
         upwards, where = float(np.mean(_force_W(flight, flight.attitude)[:, 2])), "world z"
+        if flight.velocity is not None:
+            gained = _changes(flight, flight.velocity, flight.time[[0, -1]])[0, 2]
+            is_falling = upwards - gained > lowest
+        if is_falling or not driven.any():
+            lowest = -lowest
     elif driven.any():
         upwards, where = float(np.median(flight.specific_force[driven, 2])), "body z"
     else:
         return None
-    if upwards > -_SLOPES[0] * STANDARD_GRAVITY:
+    if upwards > lowest:
         return None
     return _Fault(
         f"expected specific force upwards, got {upwards:.3g} m/s^2 along {where}; set down = true "
-        f"for axes that point down"
+        f"for axes that point down, or map it in the order forward, left, up"
     )
 
 

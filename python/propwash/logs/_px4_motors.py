@@ -106,11 +106,10 @@ def speeds(topics: Mapping[str, Topic], count: int) -> list[str]:
     """
     topic = topics.get(SPEEDS, {})
     rpm = [name for k in range(_MAX_MOTORS) if (name := f"esc[{k}].esc_rpm") in topic]
-    motor_of = {}
-    for place, name in enumerate(rpm):
-        function = topic.get(name.replace("esc_rpm", "actuator_function"))
-        known = 0 if function is None else int(np.max(function, initial=0))
-        motor_of[known - _FIRST_MOTOR if known else place] = name
+    functions = [topic.get(name.replace("esc_rpm", "actuator_function"), ()) for name in rpm]
+    known = [int(np.max(function, initial=0)) - _FIRST_MOTOR for function in functions]
+    places = known if any(motor >= 0 for motor in known) else range(len(rpm))
+    motor_of = dict(zip(places, rpm, strict=True))
     used = [motor_of[motor] for motor in range(count) if motor in motor_of]
     complete = 0 < count == len(used) and all(np.any(topic[name]) for name in used)
     return [f"{SPEEDS}:{name}" for name in used] if complete else []

@@ -44,6 +44,8 @@ from propwash.world import Gate, Scene
 Array = NDArray[np.float64]
 
 _RECORDED = ("position", "attitude", "velocity")
+_MAX_WIND = 100.0
+"""m/s."""
 _OBSERVER_BANDWIDTH = 5.0
 """1/s, of the observer of forces that the controllers do not know, such as that of wind."""
 _CHECK_ROWS = 60
@@ -98,6 +100,8 @@ def fly(
         lambda x: PERIOD <= x < np.inf,
     )
     air = _Air(_checks.shaped("wind", wind, (3,), unit="m/s"), checked_turbulence(turbulence))
+    if np.linalg.norm(air.wind) > _MAX_WIND:
+        raise ValueError(f"wind: expected at most {_MAX_WIND:g} m/s, got {wind!r:.100}")
     gates = course_gates(scene, course)
     point, heading = _start(scene, start, yaw)
     estimates = None
