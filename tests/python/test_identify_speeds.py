@@ -269,6 +269,14 @@ def test_escs_without_functions_are_in_the_order_of_the_motors() -> None:
         f"esc_status:esc[{k}].esc_rpm" for k in range(4)
     ]
     assert px4_speeds({"esc_status": topic}, 6) == []  # two motors have none
+    slots = {f"esc[{k}].esc_rpm": np.full(3, 100.0 + k) for k in range(6)}
+    functions = dict(zip(slots, [104, 101, 102, 0, 103, 0], strict=True))
+    scattered = {
+        n.replace("esc_rpm", "actuator_function"): np.full(3, f) for n, f in functions.items()
+    }
+    assert px4_speeds({"esc_status": {**slots, **scattered}}, 4) == [
+        f"esc_status:esc[{k}].esc_rpm" for k in (1, 2, 4, 0)
+    ]
     assert px4_speeds({"esc_status": {**topic, "esc[2].esc_rpm": np.zeros(3)}}, 4) == []
     assert px4_speeds({}, 4) == []
 

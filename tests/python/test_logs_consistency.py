@@ -136,6 +136,34 @@ def test_a_fault_without_a_certain_correction_is_refused(
             logs.consistent(_wrong(log, change), correct)
 
 
+@pytest.mark.parametrize("signal", ["velocity", "body_rates", "specific_force", "position"])
+def test_a_constant_signal_is_refused(log: identify.FlightLog, signal: str) -> None:
+    constant = np.zeros_like(getattr(log, signal))
+    with pytest.raises(ValueError, match="expected"):
+        logs.consistent(replace(log, **{signal: constant}))
+
+
+@pytest.mark.parametrize("axes", [[2, 0, 1], [1, 2, 0], [0, 2, 1]])
+def test_exchanged_axes_of_the_accelerometer_are_refused(
+    log: identify.FlightLog, axes: list[int]
+) -> None:
+    with pytest.raises(ValueError, match="specific force"):
+        logs.consistent(replace(log, specific_force=log.specific_force[:, axes]))
+
+
+def test_noise_is_not_a_fault(log: identify.FlightLog) -> None:
+    assert log.position is not None
+    assert log.attitude is not None
+    noise = np.random.default_rng(1).normal(size=(len(log.time), 4))
+    attitude = log.attitude + 0.01 * noise
+    noisy = {
+        "position": log.position + 0.05 * noise[:, :3],
+        "attitude": attitude / np.linalg.norm(attitude, axis=1)[:, None],
+    }
+    for signal, values in noisy.items():
+        logs.consistent(replace(log, **{signal: values}))
+
+
 def test_positions_without_velocities_show_their_unit(log: identify.FlightLog) -> None:
     """The velocity is then their derivative, and as wrong."""
     assert log.position is not None
