@@ -97,8 +97,9 @@ def recorded(vehicle: pw.VehicleParameters, charge: float, seconds: float) -> id
         uav.step(pw.RotorSpeeds(mean * top), dt=2.5e-3, substeps=4)
         voltage.append(uav.battery_voltage)
     zeros: Any = np.zeros((len(time), 3))
+    force = np.tile([0.0, 0.0, 9.81], (len(time), 1))
     noisy = np.asarray(voltage) + 5e-3 * rng.standard_normal(len(time))
-    return identify.FlightLog(Path("simulated"), time, duty, zeros, zeros, voltage=noisy)
+    return identify.FlightLog(Path("simulated"), time, duty, zeros, force, voltage=noisy)
 
 
 def test_circuit_is_identified_from_a_simulated_flight() -> None:

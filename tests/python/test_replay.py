@@ -202,10 +202,10 @@ def test_errors_name_the_row_of_an_invalid_attitude(simulated: Path, tmp_path: P
 
 def test_a_log_may_begin_in_flight(simulated: Path) -> None:
     """Its first position is not that of the ground."""
-    level = logs.read_flight(simulated)
-    assert level.position is not None
-    level = dataclasses.replace(level, position=level.position * [1.0, 1.0, 0.0])
-    result = identify.predict("crazyflie", level.cut(1.5, 4.5), None, 0.1)
+    flight = logs.read_flight(simulated).cut(1.5, 4.5)
+    assert flight.position is not None
+    flight = dataclasses.replace(flight, position=flight.position - [0.0, 0.0, 1.0])
+    result = identify.predict("crazyflie", flight, None, 0.1)
     # 0.5 s are excluded, in which the speeds of the motors are unknown
     assert len(result.starts) == 24
 

@@ -160,8 +160,9 @@ class Fleet {
   std::uint64_t steps() const { return steps_; }
 
   /// Restarts vehicles at time 0 from `rows`: (size, state_width), (state_width) for all, or empty,
-  /// `Span<const T>{}`: State{}. `mask` selects the vehicles, one flag each; empty: all. The step counter continues,
-  /// so that each episode has different noise. Constants::project is applied to the states.
+  /// `Span<const T>{}`: State{}. `mask` selects the vehicles, one flag each; empty: all. The step
+  /// counter continues, so that each episode has different noise. Constants::project is applied to
+  /// the states.
   /// @throws std::invalid_argument for wrong sizes, or a state that is not finite after it.
   void reset(Span<const T> rows = {}, Span<const bool> mask = {}) {
     check(rows, mask);
@@ -221,8 +222,8 @@ class Fleet {
     for (std::size_t i = 0; i < size_; ++i) visit(*this, i, write);
     return bytes;
   }
-  /// Restores a snapshot of a fleet of the same vehicle, size and options, constructed with the same
-  /// parameters, on any instruction set.
+  /// Restores a snapshot of a fleet of the same vehicle, size and options, constructed with the
+  /// same parameters, on any instruction set.
   /// @throws std::invalid_argument for other bytes.
   void restore(Span<const std::byte> snapshot) {
     const Header loaded = checked(snapshot);
@@ -361,8 +362,7 @@ class Fleet {
       std::uint64_t reset_at = 0;
       std::memcpy(&reset_at, snapshot.data() + sizeof loaded + i * record, sizeof reset_at);
       if (reset_at > loaded.steps || loaded.steps > detail::max_snapshot_steps) {
-        refuse("steps from the reset of each vehicle to 2^62, got " +
-               std::to_string(loaded.steps));
+        refuse("steps from the reset of each vehicle to 2^62, got " + std::to_string(loaded.steps));
       }
     }
     return loaded;

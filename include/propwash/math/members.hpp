@@ -20,11 +20,11 @@
 
 /// Lists all members of the struct in which it stands, in the order of declaration; a list that
 /// lacks one does not compile. members(x, f) calls f with all of them.
-#define PROPWASH_MEMBERS(...)                                              \
-  template <class Self, class F>                                           \
+#define PROPWASH_MEMBERS(...)                                                                \
+  template <class Self, class F>                                                             \
   PROPWASH_FN static constexpr decltype(auto) members(Self& propwash_self, F&& propwash_f) { \
-    auto& [__VA_ARGS__] = propwash_self;                                            \
-    return propwash_f(__VA_ARGS__);                                                 \
+    auto& [__VA_ARGS__] = propwash_self;                                                     \
+    return propwash_f(__VA_ARGS__);                                                          \
   }
 
 namespace propwash {

@@ -229,8 +229,9 @@ class Multicopter {
   /// The complete state, including seed and id of the noise; see restore().
   Snapshot snapshot() const { return memory_; }
   /// Continues bit for bit from a snapshot.
-  /// @throws std::invalid_argument for a snapshot of a multicopter with other parameters, turbulence,
-  /// integrator or noise option, and for an invalid one (is_valid); the object is then unchanged.
+  /// @throws std::invalid_argument for a snapshot of a multicopter with other parameters,
+  /// turbulence, integrator or noise option, and for an invalid one (is_valid); the object is then
+  /// unchanged.
   void restore(const Snapshot& snapshot);
 
  private:

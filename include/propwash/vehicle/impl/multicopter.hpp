@@ -129,8 +129,9 @@ void Multicopter<N, T>::reset(const State& state, std::uint64_t seed) {
 template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
   if (snapshot.vehicle != memory_.vehicle) {
-    PROPWASH_THROW(std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
-                                         "' with the same parameters, control vehicle and turbulence"));
+    PROPWASH_THROW(
+        std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
+                              "' with the same parameters, control vehicle and turbulence"));
   }
   if (snapshot.integrator != memory_.integrator || snapshot.noise != memory_.noise) {
     PROPWASH_THROW(
