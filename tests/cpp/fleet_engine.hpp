@@ -28,6 +28,18 @@ extern template class Multicopter<>;
 
 }  // namespace propwash
 
+/// Options with a floor, turbulence and delayed actions.
+inline propwash::FleetOptions all_options(std::uint64_t seed = 5) {
+  propwash::FleetOptions options;
+  options.seed = seed;
+  options.first_id = 17;
+  options.floor = -0.05;
+  options.turbulence = {6.0, 15.0, 6.0};
+  options.turbulence_heading = 1.0;
+  options.max_action_delay = 4;
+  return options;
+}
+
 /// The kernels of the tests, for any number of rotors.
 template <class T>
 propwash::FleetKernels<T> test_kernels(int rotors, bool parallel);

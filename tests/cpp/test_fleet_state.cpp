@@ -24,17 +24,6 @@ VehicleParameters with_memory() {
   return vehicle;
 }
 
-pw::FleetOptions all_options(std::uint64_t seed = 5) {
-  pw::FleetOptions options;
-  options.seed = seed;
-  options.first_id = 17;
-  options.floor = -0.05;
-  options.turbulence = {6.0, 15.0, 6.0};
-  options.turbulence_heading = 1.0;
-  options.max_action_delay = 4;
-  return options;
-}
-
 template <class T>
 pw::Fleet<pw::Multicopter<>, T> set_up(const VehicleParameters& vehicle, std::size_t size,
                                        const pw::FleetOptions& options) {

@@ -37,17 +37,6 @@ std::vector<T> spread(std::size_t count, double low, double high) {
   return numbers;
 }
 
-pw::FleetOptions windy() {
-  pw::FleetOptions options;
-  options.seed = 5;
-  options.first_id = 17;
-  options.floor = -0.05;
-  options.turbulence = {6.0, 15.0, 6.0};
-  options.turbulence_heading = 1.0;
-  options.max_action_delay = 4;
-  return options;
-}
-
 template <class T>
 void set_surroundings(pw::Fleet<pw::Multicopter<>, T>& fleet) {
   std::vector<std::uint32_t> delays(size);
@@ -96,7 +85,7 @@ std::vector<Case<T>> cases() {
 
     c = {"every feature of parallel rotors"};
     c.rates = rates;
-    c.options = windy();
+    c.options = all_options();
     c.vehicle.motor.command_delay = 0.0046;
     c.vehicle.battery.nominal_voltage = 12.0;
     c.set = [](pw::Fleet<pw::Multicopter<>, T>& fleet) {
@@ -130,7 +119,7 @@ std::vector<Case<T>> cases() {
     all.push_back(c);
 
     for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::hexacopter()}) {
-      c = {"every term, " + vehicle.name, with_all_terms(vehicle), windy(), rates,
+      c = {"every term, " + vehicle.name, with_all_terms(vehicle), all_options(), rates,
            set_surroundings<T>};
       all.push_back(c);
     }
