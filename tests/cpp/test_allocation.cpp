@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_allocation {
+
 namespace pw = propwash;
 
 namespace {
@@ -224,3 +226,5 @@ TEST_CASE("a lever arm of rounding error does not raise the rank", "[allocation]
     for (const double speed : speeds) CHECK(std::isfinite(speed));
   }
 }
+
+}  // namespace test_allocation

@@ -7,6 +7,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_barometer {
+
 namespace pw = propwash;
 using counting::Counted;
 using lanes::Pair;
@@ -75,3 +77,5 @@ TEST_CASE("lanes are independent, with only the scalar hooks", "[barometer]") {
   CHECK(second(both) == pw::isa_pressure_ratio(7000.0));
   CHECK(reading(pw::isa_altitude(Counted(0.7))) == pw::isa_altitude(0.7));
 }
+
+}  // namespace test_barometer

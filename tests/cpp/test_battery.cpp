@@ -6,6 +6,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_battery {
+
 namespace pw = propwash;
 
 namespace {
@@ -319,3 +321,5 @@ TEST_CASE("an incomplete battery circuit is refused", "[battery]") {
   off.battery.full_voltage = off.battery.efficiency = 0.0;
   pw::validate(off);
 }
+
+}  // namespace test_battery

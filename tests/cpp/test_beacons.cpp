@@ -10,6 +10,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_beacons {
+
 namespace pw = propwash;
 
 namespace {
@@ -237,3 +239,5 @@ TEST_CASE("no beacon is visible to a body that has diverged", "[beacons]") {
   CHECK(std::isnan(s.u[0]));
   CHECK(s.visible[1]);
 }
+
+}  // namespace test_beacons

@@ -7,6 +7,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_camera {
+
 namespace pw = propwash;
 using counting::Counted;
 using lanes::Pair;
@@ -149,3 +151,5 @@ TEST_CASE("lanes project like scalars, with only the scalar hooks", "[camera]") 
     CHECK(reading(back.y) == Approx(a.y).epsilon(1e-10));
   }
 }
+
+}  // namespace test_camera

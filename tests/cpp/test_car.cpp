@@ -7,6 +7,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_car {
+
 namespace pw = propwash;
 
 namespace {
@@ -162,3 +164,5 @@ TEST_CASE("a car in float follows the one in double", "[car]") {
   }
   CHECK(std::hypot(double(b.state().x) - a.state().x, double(b.state().y) - a.state().y) < 1e-4);
 }
+
+}  // namespace test_car

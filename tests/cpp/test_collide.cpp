@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_collide {
+
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
@@ -391,3 +393,5 @@ TEST_CASE("a position that is NaN touches nothing", "[collide]") {
     }
   }
 }
+
+}  // namespace test_collide

@@ -9,6 +9,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_contact {
+
 namespace pw = propwash;
 using lanes::Pair;
 
@@ -309,3 +311,5 @@ TEST_CASE("a step too long for the contact gives a warning", "[contact]") {
   vehicle.contact.frequency = 100.0;
   CHECK_FALSE(pw::validate_time_step(vehicle, pw::Integrator::euler, dt).empty());
 }
+
+}  // namespace test_contact

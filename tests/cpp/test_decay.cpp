@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_decay {
+
 namespace pw = propwash;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE("internal units and known stages do not change a flight", "[decay]") {
   SECTION("Euler") { check_formulations<pw::Euler>(); }
   SECTION("RK4") { check_formulations<pw::Rk4>(); }
 }
+
+}  // namespace test_decay

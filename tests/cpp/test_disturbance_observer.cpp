@@ -10,6 +10,8 @@
 #include "smooth_flight.hpp"
 #include "support.hpp"
 
+namespace test_disturbance_observer {
+
 namespace pw = propwash;
 using pw::OuterLoop;
 using pw::Vec3;
@@ -132,3 +134,5 @@ TEST_CASE("The estimate does not wind up while thrust and tilt are at their limi
     REQUIRE(overshoot[1] < overshoot[0] + 0.01);
   }
 }
+
+}  // namespace test_disturbance_observer

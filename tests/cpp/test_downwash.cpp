@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_downwash {
+
 namespace pw = propwash;
 namespace learn = propwash::learn;
 using Vec = pw::Vec3<double>;
@@ -104,3 +106,5 @@ TEST_CASE("neighbours are the nearest active vehicles of the same scene", "[down
     }
   }
 }
+
+}  // namespace test_downwash

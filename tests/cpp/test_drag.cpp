@@ -6,6 +6,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_drag {
+
 namespace pw = propwash;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("blow-back tilts the thrust away from the direction of flight", "[drag
     CHECK(distance(torque, cross(pw::Vec3<double>{0.0, 0.0, -0.01}, v)) <= 1e-16);
   }
 }
+
+}  // namespace test_drag

@@ -12,6 +12,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_dryden {
+
 namespace pw = propwash;
 using counting::Counted;
 using lanes::Pair;
@@ -417,3 +419,5 @@ TEST_CASE("wind axes are rotated about the vertical", "[dryden]") {
     CHECK(distance(u_W, rotate(rotation, u)) < 1e-14);
   }
 }
+
+}  // namespace test_dryden

@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_dual {
+
 namespace pw = propwash;
 using Pair = pw::Dual<double, 2>;
 
@@ -169,3 +171,5 @@ TEST_CASE("controller and allocation accept duals, with bit-identical values", "
     for (int k = 0; k < 4; ++k) CHECK(dual_speeds[k].value == speeds[k]);
   }
 }
+
+}  // namespace test_dual

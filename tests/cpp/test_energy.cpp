@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_energy {
+
 namespace pw = propwash;
 
 namespace {
@@ -158,3 +160,5 @@ TEST_CASE("energy and momentum refuse another number of rotors", "[energy]") {
   CHECK_THROWS_AS(energy(vehicle, State{}), std::invalid_argument);
   CHECK_THROWS_AS(momentum(vehicle, State{}), std::invalid_argument);
 }
+
+}  // namespace test_energy

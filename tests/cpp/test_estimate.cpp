@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_estimate {
+
 namespace pw = propwash;
 
 namespace {
@@ -307,3 +309,5 @@ TEST_CASE("A refused call leaves the filter unchanged") {
 }
 
 }  // namespace
+
+}  // namespace test_estimate

@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_euler_angles {
+
 namespace pw = propwash;
 using pw::Quat;
 using pw::Vec3;
@@ -67,3 +69,5 @@ TEST_CASE("Rates and accelerations of Euler angles are time derivatives") {
             1e-5);
   }
 }
+
+}  // namespace test_euler_angles

@@ -6,6 +6,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_external_wrench {
+
 namespace pw = propwash;
 
 namespace {
@@ -148,3 +150,5 @@ TEST_CASE("invalid factors of effectiveness are rejected", "[wrench]") {
   CHECK_THROWS_AS(any.set_rotor_effectiveness({1.0, 1.0, 1.0}), std::invalid_argument);
   CHECK(uav.rotor_effectiveness()[1] == 1.0);
 }
+
+}  // namespace test_external_wrench

@@ -12,6 +12,8 @@
 
 #include "catch.hpp"
 
+namespace test_fields {
+
 namespace pw = propwash;
 
 namespace {
@@ -390,3 +392,5 @@ TEST_CASE("the fields of a sensor are views of its parameters", "[fields]") {
   const auto magnetometer = pw::hmc5883l_magnetometer();
   CHECK((*pw::find_field(magnetometer, "field"))[2] == pw::cambridge_field.z);
 }
+
+}  // namespace test_fields

@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_finite {
+
 namespace pw = propwash;
 
 namespace {
@@ -47,3 +49,5 @@ TEMPLATE_TEST_CASE("numbers are classified by their bits", "", float, double) {
     CHECK_FALSE(pw::same_bits(x, TestType(7)));
   }
 }
+
+}  // namespace test_finite

@@ -7,6 +7,8 @@
 #include "instances.hpp"
 #include "support.hpp"
 
+namespace test_fleet {
+
 namespace pw = propwash;
 using pw::FleetField;
 using pw::VehicleParameters;
@@ -451,3 +453,5 @@ TEST_CASE("a fleet whose rotors cannot control rates rejects rate commands", "[f
   fleet.step(commands.rotor_speeds());
   CHECK(fleet.steps() == 1);
 }
+
+}  // namespace test_fleet

@@ -5,6 +5,8 @@
 #include "fleet_engine.hpp"
 #include "quiet.hpp"
 
+namespace test_fleet_battery {
+
 namespace pw = propwash;
 using pw::FleetField;
 
@@ -158,3 +160,5 @@ TEST_CASE("a fleet of floats keeps the charge of doubles", "[fleet]") {
           Approx(rows(fleet, FleetField::battery_voltage)[i]).epsilon(1e-5));
   }
 }
+
+}  // namespace test_fleet_battery

@@ -6,6 +6,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_fleet_contact {
+
 namespace pw = propwash;
 
 namespace {
@@ -118,3 +120,5 @@ TEST_CASE("vehicles without contact fall through the ground of others", "[contac
     CHECK((position[3 * i + 2] > ground) == !falls);
   }
 }
+
+}  // namespace test_fleet_contact

@@ -8,6 +8,8 @@
 #include "fleet_engine.hpp"
 #include "support.hpp"
 
+namespace test_fleet_control_vehicle {
+
 namespace pw = propwash;
 using pw::FleetField;
 using pw::OuterLoop;
@@ -211,3 +213,5 @@ TEST_CASE("Snapshots belong to the control vehicle, whose number of rotors is ch
   wrong.body.mass = -1.0;
   REQUIRE(!refused([&] { make_fleet<double>(vehicle, 2, fleet_options(wrong)); }).empty());
 }
+
+}  // namespace test_fleet_control_vehicle

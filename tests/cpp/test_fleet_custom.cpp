@@ -15,6 +15,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_fleet_custom {
+
 namespace pw = propwash;
 
 namespace {
@@ -571,3 +573,5 @@ TEST_CASE("derivatives of a flight of any fleet", "[gradient][custom]") {
   const pw::Fleet<pw::Car<>, double> cars{noisy_car(), 3};
   CHECK_THROWS_AS((pw::FleetGradient<pw::Car<>>(cars)), std::invalid_argument);
 }
+
+}  // namespace test_fleet_custom

@@ -10,6 +10,8 @@
 #include "fleet_engine.hpp"
 #include "support.hpp"
 
+namespace test_fleet_gradient {
+
 namespace pw = propwash;
 using Level = pw::FleetCommandKind::Level;
 using Gradient = pw::FleetGradient<pw::Multicopter<>>;
@@ -233,3 +235,5 @@ TEST_CASE("fleets and parameters without derivatives are refused") {
   CHECK_THROWS_AS(Gradient(fleet, {Level::outer, pw::OuterLoop::velocity}, of, {gravity}),
                   pw::ParameterError);
 }
+
+}  // namespace test_fleet_gradient

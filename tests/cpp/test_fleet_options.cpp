@@ -10,6 +10,8 @@
 #include "instances.hpp"
 #include "support.hpp"
 
+namespace test_fleet_options {
+
 namespace pw = propwash;
 using pw::FleetField;
 
@@ -430,3 +432,5 @@ TEST_CASE("a fleet enables the features of all its vehicles", "[fleet]") {
     CHECK_FALSE(pw::combined(none, one).*own);
   }
 }
+
+}  // namespace test_fleet_options

@@ -9,6 +9,8 @@
 #include "fleet_engine.hpp"
 #include "support.hpp"
 
+namespace test_fleet_outer {
+
 namespace pw = propwash;
 using pw::FleetField;
 using pw::OuterLoop;
@@ -222,7 +224,7 @@ TEST_CASE(
     REQUIRE(std::equal(some.begin(), some.end(), all.begin() + 12));
     // after a step without outer loops the snapshot is smaller
     const auto bytes = whole.snapshot().size();
-    fly(whole, true, 0, 1, 3);
+    ::fly(whole, true, 0, 1, 3);
     REQUIRE(whole.snapshot().size() < bytes);
   }
 }
@@ -414,3 +416,5 @@ TEST_CASE("Gains can be set, and invalid commands are rejected") {
   auto loose = make_fleet<double>(open, 2);
   REQUIRE_THROWS_AS(loose.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);
 }
+
+}  // namespace test_fleet_outer

@@ -7,6 +7,8 @@
 #include "catch.hpp"
 #include "fleet_engine.hpp"
 
+namespace test_fleet_random {
+
 namespace pw = propwash;
 using pw::FleetField;
 using pw::Stream;
@@ -261,3 +263,5 @@ TEST_CASE("lanes, steps and streams are uncorrelated", "[fleet][random]") {
     for (const Correlation& pair : family) CHECK(pair.largest() < 5.5);
   }
 }
+
+}  // namespace test_fleet_random

@@ -12,6 +12,8 @@
 #include "fleet_engine.hpp"
 #include "support.hpp"
 
+namespace test_fleet_ranges {
+
 namespace pw = propwash;
 
 namespace {
@@ -339,3 +341,5 @@ TEST_CASE("no vehicle within the ranges overflows float in one step", "[ranges]"
   CAPTURE(accepted);
   CHECK(accepted > 500);  // otherwise the test covers too little of the ranges
 }
+
+}  // namespace test_fleet_ranges

@@ -4,6 +4,8 @@
 #include "catch.hpp"
 #include "fleet_engine.hpp"
 
+namespace test_fleet_sampler {
+
 namespace pw = propwash;
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("parameters of a vehicle outside the fleet are rejected") {
   CHECK_THROWS_AS(fleet.set_parameters(pw::EachVehicle{vehicles}, some), std::invalid_argument);
   CHECK(fleet.snapshot() == before);
 }
+
+}  // namespace test_fleet_sampler

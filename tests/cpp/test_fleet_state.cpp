@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "fleet_engine.hpp"
 
+namespace test_fleet_state {
+
 namespace pw = propwash;
 using pw::FleetField;
 using pw::VehicleParameters;
@@ -419,3 +421,5 @@ TEST_CASE("the memory per vehicle is as documented", "[fleet]") {
   CHECK(few.bytes_per_vehicle() < 1000.0);
   CHECK(few.bytes_per_vehicle() > fleet.bytes_per_vehicle());
 }
+
+}  // namespace test_fleet_state

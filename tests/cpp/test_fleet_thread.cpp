@@ -8,6 +8,8 @@
 #include "fleet_engine.hpp"
 #include "fleet_threads.hpp"
 
+namespace test_fleet_thread {
+
 namespace pw = propwash;
 using pw::VehicleParameters;
 
@@ -223,3 +225,5 @@ TEST_CASE("a thread reports a diverged vehicle, and the others stay the same", "
     if (i / 3 != 34) CHECK(position[i] == expected[i]);
   }
 }
+
+}  // namespace test_fleet_thread

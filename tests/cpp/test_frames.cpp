@@ -17,6 +17,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_frames {
+
 namespace pw = propwash;
 using pw::Quat;
 using pw::Vec3;
@@ -235,3 +237,5 @@ TEST_CASE(
   CHECK(distance(end.position, start.position) < 1e-9);
   CHECK(distance(pw::flu_to_frd(uav.imu()).specific_force, {0.0, 0.0, -9.81}) < 1e-9);
 }
+
+}  // namespace test_frames

@@ -10,6 +10,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_gnss {
+
 namespace pw = propwash;
 using lanes::Pair;
 
@@ -205,3 +207,5 @@ TEST_CASE("each sample has its own normals", "[gnss]") {
   CHECK(pw::sensor_key(9, 0) != pw::sensor_key(9, 1));
   CHECK(pw::sensor_key(9, 0) != 9);
 }
+
+}  // namespace test_gnss

@@ -11,6 +11,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_ground {
+
 namespace pw = propwash;
 using lanes::Pair;
 
@@ -146,3 +148,5 @@ TEST_CASE("NaN and an infinitely deep floor give no contact", "[ground]") {
   CHECK(contact(-1e-300, 0.0));
   CHECK(contact(-infinity, 0.0));
 }
+
+}  // namespace test_ground

@@ -10,6 +10,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_ground_effect {
+
 namespace pw = propwash;
 using lanes::Pair;
 
@@ -130,3 +132,5 @@ TEST_CASE("the linear model has the stiffness of the ground effect", "[ground_ef
   CHECK(model.A(5, 2) == Approx(9.81 * slope).epsilon(1e-6));
   CHECK(slope < 0.0);
 }
+
+}  // namespace test_ground_effect

@@ -7,6 +7,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_imu {
+
 namespace pw = propwash;
 
 namespace {
@@ -237,3 +239,5 @@ TEST_CASE("a slow sensor holds its reading and reports its time", "[imu]") {
   uav.step(uneven(0), dt);
   CHECK(uav.imu().time == uav.time());
 }
+
+}  // namespace test_imu

@@ -8,6 +8,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_imu_noise {
+
 namespace pw = propwash;
 
 namespace {
@@ -240,3 +242,5 @@ TEST_CASE("options.noise = false disables all noise", "[imu noise]") {
   CHECK(norm(uav.imu().angular_rate) <= 1e-10);
   CHECK(norm(uav.imu_bias().gyroscope) == 0.0);
 }
+
+}  // namespace test_imu_noise

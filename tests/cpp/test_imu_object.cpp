@@ -13,6 +13,8 @@
 #include "instances.hpp"
 #include "support.hpp"
 
+namespace test_imu_object {
+
 namespace pw = propwash;
 using pw::Vec3;
 
@@ -247,3 +249,5 @@ TEST_CASE("a stand-alone sensor has the ranges of a vehicle's", "[imu]") {
   refused([](Parameters& p) { p.position.x = 1e300; });
   refused([](Parameters& p) { p.rate = 1e-300; });
 }
+
+}  // namespace test_imu_object

@@ -9,6 +9,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_inflow {
+
 namespace pw = propwash;
 
 namespace {
@@ -215,3 +217,5 @@ TEST_CASE("the linear model has the derivative of heave", "[inflow]") {
   CHECK(model.A(5, 5) == Approx(expected).epsilon(1e-12));
   CHECK(model.C(2, 5) == Approx(expected).epsilon(1e-12));  // the accelerometer measures it
 }
+
+}  // namespace test_inflow

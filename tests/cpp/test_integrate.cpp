@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_integrate {
+
 namespace pw = propwash;
 
 namespace {
@@ -178,3 +180,5 @@ TEST_CASE("step() projects once after the step if the vehicle defines project", 
   CHECK(d.position == e.position);
   CHECK(d.velocity == Approx(3.0 + 0.1 * (0.2 - 0.49)).epsilon(1e-15));
 }
+
+}  // namespace test_integrate

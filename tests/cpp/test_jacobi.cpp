@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace test_jacobi {
+
 using propwash::symmetric_eigen;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("Non-finite input terminates with non-finite results") {
     CHECK_FALSE(std::isfinite(values[0] + values[1] + values[2]));
   }
 }
+
+}  // namespace test_jacobi

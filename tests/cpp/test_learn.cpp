@@ -17,6 +17,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_learn {
+
 namespace pw = propwash;
 namespace learn = propwash::learn;
 using Vec = pw::Vec3<double>;
@@ -489,3 +491,5 @@ TEST_CASE("rewards include the change of all components of an action", "[learn]"
     }
   }
 }
+
+}  // namespace test_learn

@@ -5,6 +5,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_linearize {
+
 namespace pw = propwash;
 using State = pw::Linearizer::State;
 using Speeds = pw::Linearizer::Speeds;
@@ -181,3 +183,5 @@ TEST_CASE("invalid linearisations are rejected", "[linearize]") {
   CHECK_THROWS_AS(slow.at(x, pw::RateThrust<double>{}), std::invalid_argument);
   CHECK_THROWS_AS(pw::Linearizer(vehicle, {true, {}, -1.0}), pw::ParameterError);
 }
+
+}  // namespace test_linearize

@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_low_pass {
+
 namespace pw = propwash;
 
 namespace {
@@ -206,3 +208,5 @@ TEST_CASE("constants pass unchanged, from rest and after a reset; components do 
     CHECK(three.derivative.z == 0.0);
   }
 }
+
+}  // namespace test_low_pass

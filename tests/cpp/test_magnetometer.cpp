@@ -5,6 +5,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_magnetometer {
+
 namespace pw = propwash;
 using lanes::Pair;
 
@@ -61,3 +63,5 @@ TEST_CASE("lanes have independent attitudes", "[magnetometer]") {
     CHECK(second(m[i]) == Approx(of_b[i]).epsilon(1e-12));
   }
 }
+
+}  // namespace test_magnetometer

@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_math {
+
 namespace pw = propwash;
 
 namespace {
@@ -234,3 +236,5 @@ TEST_CASE("arrays of fixed and dynamic size behave equally", "[math]") {
   pw::for_each_index<pw::Dynamic>(5, [&](int i) { calls += i; });
   CHECK(calls == 20);
 }
+
+}  // namespace test_math

@@ -5,6 +5,8 @@
 
 #include "catch.hpp"
 
+namespace test_members {
+
 namespace pw = propwash;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("the constants of a step consist of distinct numbers and flags", "[veh
   // the rest are flags and the padding after them
   CHECK(sizeof c - visits * sizeof(double) <= 8 * sizeof(double));
 }
+
+}  // namespace test_members

@@ -6,6 +6,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_motor {
+
 namespace pw = propwash;
 
 namespace {
@@ -216,3 +218,5 @@ TEST_CASE("dead time in steps has the right duration", "[motor]") {
     CHECK(delay.fraction < 1.0);
   }
 }
+
+}  // namespace test_motor

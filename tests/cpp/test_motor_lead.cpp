@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_motor_lead {
+
 namespace pw = propwash;
 using Speeds = pw::SmallArray<double, 4>;
 
@@ -125,3 +127,5 @@ TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
   }
   REQUIRE(exact == 9);
 }
+
+}  // namespace test_motor_lead

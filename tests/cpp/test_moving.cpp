@@ -13,6 +13,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_moving {
+
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
@@ -219,3 +221,5 @@ TEST_CASE("invalid waypoints are refused", "[moving]") {
   CHECK_THROWS_AS(make({0.0}, {pw::Pose{}}, true), std::invalid_argument);
   CHECK_THROWS_AS(make({0.0}, {{{}, {1.0, 1.0, 0.0, 0.0}}}), std::invalid_argument);
 }
+
+}  // namespace test_moving

@@ -7,6 +7,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_multicopter_laws {
+
 namespace pw = propwash;
 
 namespace {
@@ -236,3 +238,5 @@ TEST_CASE("symplectic Euler conserves its modified energy in free fall", "[multi
   }
   CHECK(worst <= 0.5 * g * dt * 20.0);
 }
+
+}  // namespace test_multicopter_laws

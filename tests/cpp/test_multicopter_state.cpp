@@ -7,6 +7,8 @@
 #include "catch.hpp"
 #include "instances.hpp"
 
+namespace test_multicopter_state {
+
 namespace pw = propwash;
 
 namespace {
@@ -303,3 +305,5 @@ TEST_CASE("a list of too many motors is rejected", "[state]") {
   vehicle.motor.speed_max = {1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3};
   CHECK_THROWS_AS(pw::Multicopter<>(vehicle), pw::ParameterError);
 }
+
+}  // namespace test_multicopter_state

@@ -11,6 +11,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_multicopter_variants {
+
 namespace pw = propwash;
 
 namespace {
@@ -216,3 +218,5 @@ TEST_CASE("a NaN command appears in the state, one that is too large is limited"
   uav.reset();
   CHECK(std::isfinite(norm(uav.imu().specific_force)));
 }
+
+}  // namespace test_multicopter_variants

@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_nearest {
+
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
@@ -50,3 +52,5 @@ TEST_CASE("a point that is not finite has no nearest item", "[nearest]") {
     CHECK(nearest_of(shape, {0.0, std::nan(""), 0.0}).distance == inf);
   }
 }
+
+}  // namespace test_nearest

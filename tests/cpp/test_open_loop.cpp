@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_open_loop {
+
 namespace pw = propwash;
 
 namespace {
@@ -351,3 +353,5 @@ TEST_CASE("windows outside the log, invalid time steps and slopes of other vehic
   CHECK_THROWS_AS(simulated(pw::OpenLoop(vehicle, {}), still), std::invalid_argument);
   CHECK_THROWS_AS(pw::OpenLoop(vehicle, {vehicle_with(6)}), std::invalid_argument);
 }
+
+}  // namespace test_open_loop

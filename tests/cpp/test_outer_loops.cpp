@@ -14,6 +14,8 @@
 #include "smooth_flight.hpp"
 #include "support.hpp"
 
+namespace test_outer_loops {
+
 namespace pw = propwash;
 using pw::Quat;
 using pw::Vec3;
@@ -347,3 +349,5 @@ TEST_CASE("Every loop gives equal results with custom scalars and lanes") {
     }
   }
 }
+
+}  // namespace test_outer_loops

@@ -10,6 +10,8 @@
 
 #include "catch.hpp"
 
+namespace test_pack {
+
 namespace pw = propwash;
 
 namespace {
@@ -252,3 +254,5 @@ TEST_CASE("finiteness is tested per lane", "[pack]") {
   check_finite<double, 2>();
   check_finite<double, 8>();
 }
+
+}  // namespace test_pack

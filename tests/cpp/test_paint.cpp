@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_paint {
+
 namespace pw = propwash;
 namespace paint = propwash::paint;
 
@@ -414,3 +416,5 @@ TEST_CASE("a texture is the image at its own scale, and its mean at coarse ones"
   }
   CHECK_THROWS(paint::TexturePyramid(image.data(), 24, 16));
 }
+
+}  // namespace test_paint

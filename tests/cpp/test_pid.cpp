@@ -4,6 +4,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_pid {
+
 namespace pw = propwash;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("on an integrator the loop follows the closed form of a second-order s
   // e = A exp(-t) + B exp(-2t): A + B = 1, -A - 2B = -3
   CHECK(1.0 - x == Approx(-std::exp(-2.0) + 2.0 * std::exp(-4.0)).margin(1e-4));
 }
+
+}  // namespace test_pid

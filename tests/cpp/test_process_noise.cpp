@@ -8,6 +8,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_process_noise {
+
 namespace pw = propwash;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("a held sample's deviation is sqrt(W / dt)", "[process noise]") {
   }
   CHECK(pw::held_noise_deviation(0.0, 0.01) == 0.0);
 }
+
+}  // namespace test_process_noise

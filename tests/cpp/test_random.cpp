@@ -13,6 +13,8 @@
 #include "catch.hpp"
 #include "propwash/random/normal.hpp"
 
+namespace test_random {
+
 namespace {
 
 using propwash::Draw;
@@ -361,3 +363,5 @@ TEST_CASE("Every word of seed, id, step and stream affects the result by its pos
   }
   CHECK(seen.size() == drawn);
 }
+
+}  // namespace test_random

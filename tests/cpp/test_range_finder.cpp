@@ -11,6 +11,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_range_finder {
+
 namespace pw = propwash;
 using lanes::Pair;
 
@@ -214,3 +216,5 @@ TEST_CASE("the depth of the ground follows its closed form in each row", "[range
     }
   }
 }
+
+}  // namespace test_range_finder

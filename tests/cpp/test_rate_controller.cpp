@@ -8,6 +8,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_rate_controller {
+
 namespace pw = propwash;
 
 namespace {
@@ -192,3 +194,5 @@ TEST_CASE("an error of a rate controller states the value", "[rate_controller]")
   vehicle.rotors.resize(2);
   CHECK(error(dt).find("rank of the allocation matrix = 2: expected 4") == 0);
 }
+
+}  // namespace test_rate_controller

@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_raycast {
+
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
@@ -403,3 +405,5 @@ TEST_CASE("no ray passes between the triangles of a closed mesh", "[raycast]") {
   }
   CHECK(through == 0);
 }
+
+}  // namespace test_raycast

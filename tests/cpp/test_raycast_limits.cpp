@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_raycast_limits {
+
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
@@ -60,3 +62,5 @@ TEMPLATE_TEST_CASE("directions may have any length", "[raycast]", float, double)
     CHECK(distance == Approx(5.0));
   }
 }
+
+}  // namespace test_raycast_limits

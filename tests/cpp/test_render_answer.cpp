@@ -17,6 +17,8 @@
 #include "propwash/render/images.hpp"
 #include "render_messages.hpp"
 
+namespace test_render_answer {
+
 namespace {
 
 using render::ProtocolError;
@@ -395,3 +397,5 @@ TEST_CASE("both layouts of a grey image give the same bytes") {
   CHECK(render::luma(0, 255, 0) == 150);
   CHECK(render::luma(0, 0, 255) == 29);
 }
+
+}  // namespace test_render_answer

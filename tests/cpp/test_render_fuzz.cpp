@@ -19,6 +19,8 @@
 #include "fake_renderer.hpp"
 #include "propwash/render/session.hpp"
 
+namespace test_render_fuzz {
+
 namespace {
 
 using Json = nlohmann::json;
@@ -302,3 +304,5 @@ TEST_CASE("binary noise is rejected") {
     CHECK_THROWS_AS(render::decode_pose(tight.views[0]), render::ProtocolError);
   }
 }
+
+}  // namespace test_render_fuzz

@@ -12,6 +12,8 @@
 #include "propwash/render/frames.hpp"
 #include "render_messages.hpp"
 
+namespace test_render_messages {
+
 namespace {
 
 using propwash::from_axis_angle;
@@ -240,3 +242,5 @@ TEST_CASE(
     CHECK_THROWS_AS(read(std::string(text)), ProtocolError);
   }
 }
+
+}  // namespace test_render_messages

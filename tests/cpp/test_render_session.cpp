@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "session_link.hpp"
 
+namespace test_render_session {
+
 namespace {
 
 using render::Session;
@@ -394,3 +396,5 @@ TEST_CASE("a policy out of range is rejected by name") {
   policy.resend_after = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(Session(policy), std::invalid_argument);
 }
+
+}  // namespace test_render_session

@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_rigid_body {
+
 namespace pw = propwash;
 
 namespace {
@@ -238,3 +240,5 @@ TEST_CASE("the derivative follows the Newton-Euler equations", "[rigid body]") {
     CHECK(distance(moved * (0.5 / h), rotate(q, cross(rates, v))) <= 1e-8);
   }
 }
+
+}  // namespace test_rigid_body

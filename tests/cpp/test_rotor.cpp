@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_rotor {
+
 namespace pw = propwash;
 
 namespace {
@@ -175,3 +177,5 @@ TEST_CASE("thrust is odd in speed and quadratic", "[rotor]") {
     CHECK(pw::rotor_thrust(rotor, 2.0 * w) == Approx(4.0 * pw::rotor_thrust(rotor, w)));
   }
 }
+
+}  // namespace test_rotor

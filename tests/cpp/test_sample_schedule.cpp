@@ -3,6 +3,8 @@
 
 #include "catch.hpp"
 
+namespace test_sample_schedule {
+
 namespace pw = propwash;
 
 TEST_CASE("samples are due at the first step that is not before their time", "[sample_schedule]") {
@@ -78,3 +80,5 @@ TEST_CASE("a sensor at the rate of the steps is not slower", "[sample_schedule]"
     CHECK(pw::is_slower_than_steps(0.999 * rate, 1.0 / rate));
   }
 }
+
+}  // namespace test_sample_schedule

@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_scalar_functions {
+
 namespace pw = propwash;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE("angles at the ends of their ranges have finite derivatives", "[math]"
   CHECK(pw::atan2(0.0, -1.0) == Approx(pi()));
   CHECK(traced([](const auto& x, const auto&) { return log(x); }, 0.0, 0.0)[1] == 0.0);
 }
+
+}  // namespace test_scalar_functions

@@ -15,6 +15,8 @@
 #include "custom_scalars.hpp"
 #include "support.hpp"
 
+namespace test_scalar_hooks {
+
 namespace pw = propwash;
 using counting::Counted;
 using lanes::Pair;
@@ -387,3 +389,5 @@ TEST_CASE("RK4 costs four derivatives, Euler one, symplectic Euler two", "[hooks
   pw::SymplecticEuler{}(g, pw::MulticopterState<Counted, 4>{}, 0.1);
   CHECK(calls == 2);
 }
+
+}  // namespace test_scalar_hooks

@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_scene {
+
 namespace pw = propwash;
 
 namespace {
@@ -114,3 +116,5 @@ TEST_CASE("names of markers are unique, including those of gates", "[scene]") {
   CHECK(scene.items().size() == 1);
   CHECK(scene.markers().size() == 6);
 }
+
+}  // namespace test_scene

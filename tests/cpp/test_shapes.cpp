@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_shapes {
+
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
@@ -250,3 +252,5 @@ TEST_CASE("rays meet a triangle at barycentric combinations of its corners", "[s
   }
   CHECK(hits > 100);
 }
+
+}  // namespace test_shapes

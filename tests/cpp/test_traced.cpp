@@ -10,6 +10,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
+namespace test_traced {
+
 namespace pw = propwash;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("equal expressions are evaluated once, and zeros are omitted") {
   const auto program = pw::compiled(graph, {(x * y + x).node});
   CHECK(program.code.size() == 1);
 }
+
+}  // namespace test_traced

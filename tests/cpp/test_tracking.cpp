@@ -9,6 +9,8 @@
 #include "smooth_flight.hpp"
 #include "support.hpp"
 
+namespace test_tracking {
+
 namespace pw = propwash;
 using pw::OuterLoop;
 using pw::Vec3;
@@ -128,3 +130,5 @@ TEST_CASE("In steady forward flight without noise no controller has a steady err
     }
   }
 }
+
+}  // namespace test_tracking

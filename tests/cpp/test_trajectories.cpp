@@ -5,6 +5,8 @@
 #include "instances.hpp"
 #include "table.hpp"
 
+namespace test_trajectories {
+
 namespace pw = propwash;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("the closed loop follows the published node, tick by tick", "[trajecto
     agreement.require(c.tolerance);
   }
 }
+
+}  // namespace test_trajectories

@@ -15,6 +15,8 @@
 #include "quiet.hpp"
 #include "support.hpp"
 
+namespace test_trim {
+
 namespace pw = propwash;
 using pw::SteadyFlight;
 using pw::Vec3;
@@ -236,3 +238,5 @@ TEST_CASE("the derivative of any state has no noise, and changes nothing", "[der
   CHECK_THROWS_AS(any.derivative(few, pw::RotorSpeeds<>{any.state().rotor_speeds}),
                   std::invalid_argument);
 }
+
+}  // namespace test_trim

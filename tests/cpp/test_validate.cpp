@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_validate {
+
 namespace pw = propwash;
 
 namespace {
@@ -298,3 +300,5 @@ TEST_CASE("invalid cars are rejected", "[validate]") {
   CHECK(mentions(error_message([&] { pw::Car<>(pw::vehicles::car(), options); }),
                  "integrator = symplectic_euler"));
 }
+
+}  // namespace test_validate
