@@ -31,6 +31,8 @@ export PATH := $(bin):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+# pip compiles no bytecode: what is imported is compiled once, and the tests start Python hundreds of times
+unexport PYTHONDONTWRITEBYTECODE
 # CMake finds the packages of .venv after those of the user's CMAKE_PREFIX_PATH
 prefix_path = $(if $(CMAKE_PREFIX_PATH),$(CMAKE_PREFIX_PATH):)$(shell \
   $(bin)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
@@ -132,7 +134,7 @@ $(venv)/.run-tools: $(venv)/.build-tools
 $(venv)/.test: $(venv)/.run-tools
 	@echo "make: test tools into $(venv)"
 	@$(bin)/python tools/requirements.py --runtime test > $(venv)/test.txt
-	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/test.txt
+	@$(bin)/python -m pip install --quiet --quiet --no-compile -r $(venv)/test.txt
 	@touch $@
 
 $(venv)/.wheel: | $(venv)/.build-tools

@@ -108,7 +108,13 @@ def test_flight_passes_gates_and_is_logged_and_ranked(tmp_path: Path) -> None:
     assert page.jpeg[:3] == b"\xff\xd8\xff"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
 def test_signal_writes_the_flight_in_the_air(tmp_path: Path, number: int) -> None:
     async def take_off(url: str) -> None:
         async with opened(url) as socket:

@@ -47,6 +47,7 @@ def flown(tmp_path_factory: pytest.TempPathFactory) -> Flown:
     return pilot, file
 
 
+@pytest.mark.slow
 def test_the_vehicle_that_flew_predicts_its_log(flown: Flown) -> None:
     """The rotors of this vehicle spin as PX4 expects, which its file does not say."""
     recording, file = flown

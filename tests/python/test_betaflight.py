@@ -173,7 +173,7 @@ def flown(
     return flight
 
 
-@pytest.mark.parametrize("polarity", ["gazebo", "legacy"])
+@pytest.mark.parametrize("polarity", ["gazebo", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_a_scripted_flight_passes(polarity: str) -> None:
     peer = StrictBetaflight(polarity)
     flight = flown(peer, polarity)
@@ -185,6 +185,7 @@ def test_a_scripted_flight_passes(polarity: str) -> None:
     assert peer.disarmed_because == ""
 
 
+@pytest.mark.slow
 def test_own_spins_need_reversed_yaw_motors() -> None:
     flight = flown(StrictBetaflight(yaw_motors_reversed=True), own_spins=True)
     assert flight.passed, flight.checks
@@ -313,6 +314,7 @@ def fake_program(folder: Path, alive_from: int, ends: bool = False) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a script with #! needs a POSIX system")
 def test_a_program_whose_main_loop_does_not_run_is_started_again(tmp_path: Path) -> None:
     reports: list[str] = []

@@ -113,6 +113,7 @@ def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
     assert not re.findall(r"\.approx|\.ftz|\bcall\b|\b(?:sin|cos|ex2|lg2|tanh)\.", binary.ptx)
 
 
+@pytest.mark.slow
 def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
     reading = Kernel(work="every feature", entry="fleet_measure")
     check(nvrtc, "sm_90", [Kernel(work="physics"), Kernel(work="closed loop"), reading])

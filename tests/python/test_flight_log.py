@@ -162,6 +162,7 @@ def test_the_model_predicts_its_own_log(tmp_path: Path, vehicle: str) -> None:
     assert result.error("body rates", 0.1).max() < 0.03
 
 
+@pytest.mark.slow
 def test_identification_recovers_the_vehicle(tmp_path: Path) -> None:
     true = pw.vehicles.load("flightgoggles")
     log = logs.read_log(write(tmp_path, flown(true, 8.0), ".csv"))

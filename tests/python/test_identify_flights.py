@@ -115,6 +115,7 @@ def test_the_bias_of_the_accelerometer_is_estimated(simulated: identify.FlightLo
     assert guessed.standard_error[2] == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 def test_recorded_flights_predict_others() -> None:
     logs = [
         identify.read_log(path)

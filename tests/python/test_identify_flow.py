@@ -27,7 +27,13 @@ def log() -> identify.FlightLog:
     return simulated_flight(20.0, 2, vehicle)
 
 
-@pytest.mark.parametrize("synchronous", [True, False], ids=["poses and rates", "poses"])
+@pytest.mark.parametrize(
+    "synchronous",
+    [
+        pytest.param(True, id="poses and rates"),
+        pytest.param(False, id="poses", marks=pytest.mark.slow),
+    ],
+)
 def test_coefficients_are_recovered_from_poses(log: identify.FlightLog, synchronous: bool) -> None:
     guess = true_vehicle().replace(
         motor={"speed_offset": 0.0}, ground_effect={"radius": 0.023, "height": -0.1}
@@ -50,6 +56,7 @@ def test_coefficients_are_recovered_from_poses(log: identify.FlightLog, synchron
     assert found.vehicle.ground_effect.coefficient == found.estimate("ground_effect").value
 
 
+@pytest.mark.slow
 def test_they_are_fitted_on_request_only(log: identify.FlightLog) -> None:
     found = identify.fit_vehicle(log, true_vehicle(), noise=NOISE, threads=1)
     assert not {each.name for each in found.estimates} & set(FLOW)

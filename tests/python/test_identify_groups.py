@@ -68,6 +68,7 @@ def test_each_vehicle_has_its_own_parameters(found: identify.Identified) -> None
     assert common.standard_error > 0.005, "includes the differences between vehicles"
 
 
+@pytest.mark.slow
 def test_predictions_are_those_of_the_vehicle(
     found: identify.Identified, logs: list[identify.FlightLog]
 ) -> None:

@@ -71,6 +71,7 @@ def test_measured_speeds_replace_the_motor_model(exact: identify.FlightLog) -> N
     assert {*LAG, "speed_offset"} <= set(free_names([exact, commanded], guess))
 
 
+@pytest.mark.slow
 def test_noise_of_the_speeds_does_not_bias_the_estimates(measured: identify.FlightLog) -> None:
     found = identify.fit_vehicle(measured, "crazyflie", noise=NOISE, threads=1)
     for estimate in found.estimates:
@@ -85,6 +86,7 @@ def test_noise_of_the_speeds_does_not_bias_the_estimates(measured: identify.Flig
     assert min(errors) > 0.0, "moments of inertia grow"
 
 
+@pytest.mark.slow
 def test_noise_of_commands_does_not_bias_the_estimates(exact: identify.FlightLog) -> None:
     deviation = 0.1
     rng = np.random.default_rng(3)

@@ -64,6 +64,7 @@ print("derivatives agree")
 """
 
 
+@pytest.mark.slow
 def test_derivatives_in_jax() -> None:
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT],

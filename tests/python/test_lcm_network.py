@@ -62,6 +62,7 @@ def test_a_recorded_flight_is_read(flown: Path) -> None:
     assert np.linalg.norm(np.asarray(flight.velocity), axis=1).max() == pytest.approx(3.0, abs=0.3)
 
 
+@pytest.mark.slow
 def test_a_recorded_flight_is_replayed(
     flown: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import slow_if
 from propwash.logs import flight_folders
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "examples" / "notebooks"
@@ -20,10 +19,8 @@ def test_there_are_notebooks() -> None:
     assert PATHS
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, id=path.stem, marks=slow_if(path.stem != "integrators")) for path in PATHS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
 def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In another folder, without output on stderr, and with figures."""
     nbformat = pytest.importorskip("nbformat")

@@ -17,7 +17,7 @@ import jsonschema
 import numpy as np
 import propwash as pw
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from propwash.vehicle import parameters
 
@@ -419,6 +419,7 @@ tables: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+@settings(max_examples=20)
 @given(vehicle=st.builds(pw.VehicleParameters, **tables))
 def test_any_vehicle_is_equal_after_writing_and_reading(
     tmp_path_factory: pytest.TempPathFactory, vehicle: parameters.VehicleParameters

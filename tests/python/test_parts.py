@@ -65,6 +65,7 @@ def test_the_task_hover_needs_only_the_first_part() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_policy_hover_is_drawn_with_only_the_first_part(tmp_path: Path) -> None:
     for module in ("gymnasium", "onnxruntime", "matplotlib"):
         pytest.importorskip(module)

@@ -44,7 +44,7 @@ def flown(mount: Any) -> tuple[race.Result, race.SensorPilot]:
     return race.fly(4, pilot=maker, sensors=sensors), maker.pilot
 
 
-@pytest.mark.parametrize("mount", ["tilted", "level"])
+@pytest.mark.parametrize("mount", ["tilted", pytest.param("level", marks=pytest.mark.slow)])
 def test_the_course_is_flown_by_sensors_alone(mount: str) -> None:
     result, _ = flown(mount)
     assert result.finished
@@ -57,7 +57,9 @@ def test_the_course_is_flown_by_sensors_alone(mount: str) -> None:
     assert errors.gates < 0.4
 
 
-@pytest.mark.parametrize(("seed", "wind"), [(3, (5.0, 0.0)), (9, (-3.0, 4.0))])
+@pytest.mark.parametrize(
+    ("seed", "wind"), [(3, (5.0, 0.0)), pytest.param(9, (-3.0, 4.0), marks=pytest.mark.slow)]
+)
 def test_wind_and_gusts_are_estimated_and_the_course_is_flown(
     seed: int, wind: tuple[float, float]
 ) -> None:
@@ -82,7 +84,7 @@ def test_the_wind_is_found_from_the_drag() -> None:
     assert np.linalg.norm(estimate.wind - uav.wind) < 0.5
 
 
-@pytest.mark.parametrize("mount", ["tilted", "level"])
+@pytest.mark.parametrize("mount", ["tilted", pytest.param("level", marks=pytest.mark.slow)])
 def test_errors_of_the_estimates_agree_with_their_covariance(mount: str) -> None:
     """At the end of the flight: position, velocity and gates within 4 standard deviations.
 

@@ -229,6 +229,7 @@ def test_a_closed_client_raises(ports: tuple[int, int]) -> None:
             call()
 
 
+@pytest.mark.slow
 def test_a_restart_starts_a_new_session(ports: tuple[int, int]) -> None:
     with (
         FakeRenderer(ports, ignored=1, session_timeout=60.0) as renderer,

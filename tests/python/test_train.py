@@ -55,6 +55,7 @@ def weights(trained: ppo.PPO) -> list[Any]:
     return [each.numpy().tobytes() for each in trained.agent.state_dict().values()]
 
 
+@pytest.mark.slow
 def test_ten_seconds_of_training_improve_the_reward() -> None:
     """Before training many vehicles leave the bounds; after it all stay near the origin.
 
@@ -234,7 +235,9 @@ def test_the_commands_train_resume_and_fly(
     assert shown.read_bytes().startswith(b"GIF")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_ctrl_c_saves_the_policy(
     number: signal.Signals,
     tmp_path: Path,

@@ -126,6 +126,7 @@ def test_invalid_options_are_refused_before_any_output(
     assert file.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_shipped_multicopters_can_be_tuned_without_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -104,9 +104,7 @@ SLOW = ("embedding", "fleet-in-pytorch")
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(
-            page, id=page.stem, marks=slow_if(page.stem in ("embedding", "fleet-in-pytorch"))
-        )
+        pytest.param(page, id=page.stem, marks=slow_if(page.stem != "first-flight"))
         for page in PAGES
     ],
 )

@@ -101,6 +101,7 @@ def test_tracks_drift_by_the_same_amount_in_both_images() -> None:
     assert np.mean(np.abs(error[:, 0])) > 2.0 * np.mean(disparity)
 
 
+@pytest.mark.slow
 def test_the_estimate_follows_the_truth(flight: Any) -> None:
     assert flight.end == ""
     assert flight.distance == pytest.approx(5.1, abs=0.4)
