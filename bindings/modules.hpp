@@ -22,7 +22,7 @@ Bind bind_car_fleet;
 // _float64
 Bind bind_fleet_float64;
 // _derivatives
-Bind bind_linearize, bind_symbolic, bind_gradient, bind_open_loop;
+Bind bind_linearize, bind_mpc, bind_symbolic, bind_gradient, bind_open_loop;
 // _world
 Bind bind_world, bind_sensors, bind_world_sensors, bind_estimate;
 // _learn

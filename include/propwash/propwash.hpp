@@ -95,6 +95,7 @@
 #include "propwash/vehicle/linearize_vehicle.hpp"
 #include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/make_tick_constants.hpp"
+#include "propwash/vehicle/mpc.hpp"
 #include "propwash/vehicle/multicopter.hpp"
 #include "propwash/vehicle/multicopter_model.hpp"
 #include "propwash/vehicle/multicopter_snapshot.hpp"

@@ -5,11 +5,25 @@ Extension module of propwash; import its contents from the package.
 from collections.abc import Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from propwash import _core, _float64
 
 Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
+
+class Mpc:
+    def __init__(self, vehicle: Any, parameters: dict, size: Int) -> None: ...
+    def command(
+        self, states: ArrayLike, points: ArrayLike, elapsed: Float
+    ) -> NDArray[np.float64]: ...
+    def reset(self) -> None: ...
+    @property
+    def disturbance_force(self) -> NDArray[np.float64]: ...
+    @property
+    def disturbance_torque(self) -> NDArray[np.float64]: ...
+    @property
+    def plan(self) -> NDArray[np.float64]: ...
 
 class GradientFloat32:
     """A flight that is recorded for its derivatives; see Fleet.vjp."""

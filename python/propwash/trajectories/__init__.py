@@ -12,6 +12,7 @@ from __future__ import annotations
 from propwash.trajectories._flatness import Flatness, flatness
 from propwash.trajectories._limits import Limits, demands
 from propwash.trajectories._minimum_snap import Polynomial, minimum_snap
+from propwash.trajectories._mpc import Mpc, MpcParameters
 from propwash.trajectories._perception import covisibility, perception_aware_yaw
 from propwash.trajectories._reference import Controller, Path, Reference, stack
 from propwash.trajectories._repeated import Repeated
@@ -24,6 +25,8 @@ __all__ = [
     "Lemniscate",
     "Limits",
     "Line",
+    "Mpc",
+    "MpcParameters",
     "Path",
     "Polynomial",
     "Reference",

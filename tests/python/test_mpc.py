@@ -1,0 +1,135 @@
+"""Model predictive control along references, of one vehicle and of fleets."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from propwash.trajectories import Lemniscate, Mpc, MpcParameters, Reference, stack
+
+SUBSTEPS = 8
+PERIOD = SUBSTEPS * pw.DEFAULT_DT
+
+
+@pytest.fixture(scope="module")
+def eight() -> Reference:
+    """A lap of a figure eight at 6 m/s."""
+    return Lemniscate(4.0, 6.0, ramp=1.0).sample(period=PERIOD)
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program bench/mpc.py."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "bench"))
+    return importlib.import_module("mpc")
+
+
+def test_a_fast_figure_is_followed_within_the_range_of_the_motors(eight: Reference) -> None:
+    uav = pw.Multicopter("flightgoggles", seed=1)
+    uav.reset(position=eight.position[0])
+    mpc = Mpc("flightgoggles", eight)
+    motor = pw.vehicles.load("flightgoggles").motor
+    worst = 0.0
+    for k in range(len(eight) - 1):
+        command = mpc.command(uav.state, float(eight.time[k]))
+        speeds = np.asarray(command.speeds)
+        assert (speeds >= motor.speed_min).all()
+        assert (speeds <= motor.speed_max).all()
+        uav.step(command, substeps=SUBSTEPS)
+        worst = max(worst, float(np.linalg.norm(uav.state.position - eight.position[k + 1])))
+    assert worst < 0.15
+    assert np.array_equal(mpc.plan.shape, (21, 3))
+    assert np.linalg.norm(mpc.plan[-1] - eight.position[-1]) < 0.1
+
+
+def test_a_wind_is_observed_as_a_force(eight: Reference) -> None:
+    """Its error is a fraction of that without the observer."""
+    errors = []
+    for bandwidth in (0.0, 5.0):
+        uav = pw.Multicopter("flightgoggles", noise=False)
+        uav.reset(position=eight.position[0])
+        uav.wind = np.array([0.0, 5.0, 0.0])
+        mpc = Mpc("flightgoggles", eight, MpcParameters(disturbance_bandwidth=bandwidth))
+        found = []
+        for k in range(len(eight) - 1):
+            uav.step(mpc.command(uav.state, float(eight.time[k])), substeps=SUBSTEPS)
+            found.append(np.linalg.norm(uav.state.position - eight.position[k + 1]))
+        errors.append(np.sqrt(np.mean(np.square(found[60:]))))
+        force = np.asarray(mpc.disturbance_force)
+        assert (force[1] > 0.05) == (bandwidth > 0.0)
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_a_fleet_is_commanded_as_its_vehicles(eight: Reference) -> None:
+    fleet = pw.Fleet("flightgoggles", 3, dtype="float64", seed=4)
+    rng = np.random.default_rng(2)
+    fleet.reset(position=eight.position[0] + rng.normal(0.0, 0.3, (3, 3)))
+    of_fleet = Mpc("flightgoggles", eight, size=3)
+    of_vehicles = [Mpc("flightgoggles", eight) for _ in range(3)]
+    for k in range(4):
+        time = float(eight.time[k])
+        state = fleet.state
+        command = of_fleet.command(state, time)
+        for i, mpc in enumerate(of_vehicles):
+            one = pw.MulticopterState(**{name: part[i] for name, part in vars(state).items()})
+            assert np.array_equal(np.asarray(mpc.command(one, time).speeds), command.speeds[i])
+        fleet.step(command, substeps=SUBSTEPS)
+    assert of_fleet.plan.shape == (3, 21, 3)
+    assert of_fleet.disturbance_torque.shape == (3, 3)
+
+
+def test_a_reset_forgets_the_flight(eight: Reference) -> None:
+    uav = pw.Multicopter("flightgoggles", seed=1)
+    uav.reset(position=eight.position[0] + 0.2)
+    mpc = Mpc("flightgoggles", eight)
+    first = [np.asarray(mpc.command(uav.state, t).speeds) for t in (0.0, 0.1)]
+    mpc.reset()
+    again = [np.asarray(mpc.command(uav.state, t).speeds) for t in (0.0, 0.1)]
+    assert np.array_equal(first, again)
+
+
+def refusals(eight: Reference) -> dict[str, Any]:
+    falling = replace(eight, acceleration=np.tile([0.0, 0.0, -9.81], (len(eight), 1)))
+    state = pw.Multicopter("flightgoggles").state
+    lost = replace(state, velocity=[np.nan, 0.0, 0.0])
+    mpc = Mpc("flightgoggles", eight)
+    mpc.command(state, 1.0)
+    return {
+        r"reference: expected one vehicle": lambda: Mpc("crazyflie", stack([eight, eight])),
+        r"reference: row 0 requires free fall": lambda: Mpc("flightgoggles", falling),
+        r"horizon = 0: expected 1 to 1000": lambda: Mpc("crazyflie", eight, MpcParameters(0)),
+        r"period / substeps .* use 13 substeps": lambda: Mpc(
+            "flightgoggles", eight, MpcParameters(period=0.5)
+        ),
+        r"size: expected a whole number": lambda: Mpc("crazyflie", eight, size=0),
+        r"time = 0.5: expected at least 1 s": lambda: mpc.command(state, 0.5),
+        r"state.rotor_speeds: expected shape \(4,\), got \(6,\)": lambda: mpc.command(
+            pw.Multicopter("hexacopter").state, 1.0
+        ),
+        r"state: expected finite numbers": lambda: mpc.command(lost, 1.0),
+    }
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_mistakes_are_refused(eight: Reference, number: int) -> None:
+    message, call = list(refusals(eight).items())[number]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.slow
+def test_the_benchmark_compares_all_controllers(
+    bench: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["mpc.py", "--speeds", "7"])
+    bench.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    for line in lines[2:5]:
+        rms = [float(cell.split()[0]) for cell in line.split("|")[3:7]]
+        assert rms[3] < min(rms[0], rms[2])
