@@ -96,7 +96,7 @@ def test_a_reset_forgets_the_flight(eight: Reference) -> None:
 def refusals(eight: Reference) -> dict[str, Any]:
     falling = replace(eight, acceleration=np.tile([0.0, 0.0, -9.81], (len(eight), 1)))
     state = pw.Multicopter("flightgoggles").state
-    lost = replace(state, velocity=[np.nan, 0.0, 0.0])
+    lost = replace(state, velocity=np.array([np.nan, 0.0, 0.0]))
     mpc = Mpc("flightgoggles", eight)
     mpc.command(state, 1.0)
     return {
