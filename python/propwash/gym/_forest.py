@@ -209,9 +209,10 @@ class ForestFlight(Judged):
 
     def _aim(self, position: Numbers) -> None:
         """Computes the distance from the goal and the velocity of a straight flight."""
-        away = self._goal - position
+        away: Numbers = self._goal - position
         self._distance = np.sqrt(np.square(away).sum(axis=1))
-        self.desired = away * (self._speed / np.maximum(self._distance, np.float32(1e-3)))[:, None]
+        rate = self._speed / np.maximum(self._distance, np.float32(1e-3))
+        self.desired = np.asarray(away * rate[:, None], dtype=np.float32)
 
     def moved(self, state: State, rows: NDArray[np.intp]) -> None:
         """Continues from the new position."""
