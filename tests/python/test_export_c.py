@@ -26,6 +26,8 @@ from propwash.gym.policy import KINDS, Policy
 
 BOARD = Path(__file__).parents[1] / "firmware"
 COMPILERS = [each for each in ("gcc", "clang") if shutil.which(each)]
+WITH_STATES = [name for name in KINDS if name != "forest"]
+"""Shipped policies whose observations C code computes."""
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 M4F = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="a C compiler is missing")
@@ -81,7 +83,7 @@ def floats(values: Any) -> Any:
 
 @needs_compiler
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", WITH_STATES)
 def test_shipped_policies_compute_the_actions_of_onnx(
     name: str, compiler: str, tmp_path: Path
 ) -> None:
@@ -89,6 +91,11 @@ def test_shipped_policies_compute_the_actions_of_onnx(
     sources = (tmp_path / f"{name}.c", tmp_path / f"{name}_test.c")
     run(compiler, *STRICT, f"-D{name.upper()}_TEST", *sources, "-lm", "-o", tmp_path / "test")
     assert float(run(tmp_path / "test").split()[-1]) <= 1e-6
+
+
+def test_a_policy_that_observes_images_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"C code computes no others, got .*'depth'"):
+        export_c("forest", tmp_path)
 
 
 @needs_compiler
@@ -260,7 +267,7 @@ def test_the_command_writes_and_tests_the_code(
 
 @pytest.mark.slow
 @needs_board
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", WITH_STATES)
 def test_a_cortex_m4f_runs_the_policies(name: str, tmp_path: Path) -> None:
     """On an emulated STM32F405. The hover policy takes 16,800 instructions: 100 us at 168 MHz."""
     export_c(name, tmp_path)

@@ -331,6 +331,23 @@ def test_errors_name_the_file_and_the_invalid_value(
     assert "yard.toml" in str(error.value)
 
 
+def test_parameters_of_the_generator_replace_those_of_the_file() -> None:
+    usual, sparse = Scene.load("forest", seed=3), Scene.load("forest", seed=3, density=0.01)
+    assert len(usual) == 1 + 2 * 180
+    assert len(sparse) == 1 + 2 * 36
+    bare = Scene.load("forest", seed=3, crown_radius=(0.0, 0.0), spacing=0.0, clearing=0.0)
+    assert {item.category for item in bare} == {"ground", "trunk"}
+    assert len(bare) == 1 + 180
+    places = np.array([item.position[:2] for item in bare.items[1:]])
+    apart = np.linalg.norm(places[:, None] - places, axis=2)[np.triu_indices(180, 1)]
+    # for independent places, the expected number of pairs closer than 1 m is 180² / 2 π / 3600
+    assert 4 <= (apart < 1.0).sum() <= 30
+    with pytest.raises(pw.ParameterError, match="densty"):
+        Scene.load("forest", densty=0.1)
+    with pytest.raises(pw.ParameterError, match="density: expected none for a scene without a gen"):
+        Scene.load("room", density=0.1)
+
+
 def test_a_forest_of_excessive_density_is_refused(tmp_path: Path) -> None:
     text = (SCENES / "forest.toml").read_text(encoding="utf-8").replace("0.05 ", "1e9 ", 1)
     with pytest.raises(pw.ParameterError, match=r"generator.density = 1000000000.0: expected numb"):

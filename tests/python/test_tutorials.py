@@ -29,6 +29,7 @@ NEEDS = {
     "camera": ("zmq",),
     "embedding": ("cmeel",),
     "fleet-in-pytorch": ("torch", "gymnasium"),
+    "fly-by-depth": ("torch", "gymnasium", "onnxruntime"),
     "rate-loop": ("scipy", "control"),
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n", re.M | re.S)
@@ -92,13 +93,10 @@ def run_page(page: Path) -> Iterator[str]:
     yield text[end:]
 
 
-def test_there_are_five_tutorials() -> None:
+def test_there_are_six_tutorials() -> None:
     if not (ROOT / "docs").exists():
         pytest.skip("docs are missing")
     assert {page.stem for page in PAGES} == {"first-flight", *NEEDS}
-
-
-SLOW = ("embedding", "fleet-in-pytorch")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A video of a policy's flights, from the side and from above."""
+"""A video of a policy's flights, from the side and from above, or from on board."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash.cli import _onboard_video
 from propwash.cli._training_curve import SHOWN, landmarks_of, scene_of
 from propwash.viz import flights as _flights
 from propwash.viz.figures import START, TARGET, Canvas, frames, labelled, name_points, video_figure
@@ -27,9 +28,14 @@ def video(
 ) -> Iterator[Image]:
     """Yields frames of some flights, with the scene of the first of them.
 
-    recorded: An object with time (T,) and position (T, n, 3). envs: Environments of the task.
-    rows: Numbers of the flights; None for the first ones.
+    Flights that observe depth are shown from on board, with their depth images.
+
+    recorded: An Evaluation. envs: Environments of the task. rows: Numbers of the flights; None for
+    the first ones.
     """
+    if "depth" in envs._engine.settings.observations:
+        yield from _onboard_video.video(recorded, envs, title, RATE, rows)
+        return
     drawn = _Views(recorded, envs, title, rows)
     when = np.arange(0.0, float(recorded.time[-1]), 1.0 / RATE)
     yield from frames(Canvas(drawn.figure, drawn.moving), len(when), lambda k: drawn.move(when[k]))

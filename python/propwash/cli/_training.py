@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from propwash._bridge import Interrupt
 from propwash._files import written_whole
 from propwash.cli import _training_curve
@@ -46,7 +48,7 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo, recipes, recurrent, shac
+        from propwash.gym import bptt, policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz, self.video = settings, out, options.viz, options.video
@@ -77,8 +79,9 @@ class Training:
         torch.set_num_threads(threads)
         different = _merged(recipe.training, others)
         envs = self.description.make_vec(recipe.num_envs, **common, **different)
-        kind: Any = shac.SHAC if method == "shac" else recurrent.trainer(recipe.args)
-        self.learner: ppo.PPO | shac.SHAC = kind(envs, recipe.args, self.seed)
+        kinds: dict[str, Any] = {"shac": shac.SHAC, "bptt": bptt.BPTT}
+        kind = kinds.get(method) or recurrent.trainer(recipe.args)
+        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT = kind(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -309,7 +312,9 @@ class Training:
         policy.save(agent, self.out / POLICY, replace(self.description, training=training))
         reason = f", goal reached: {_listed(self.goal)}" if self.reached else ""
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
+        print(f"  processor time {self.cpu:.1f} s")
         print(_training_curve.table(measured, self.episodes))
+        self._print_baseline()
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
@@ -320,6 +325,17 @@ class Training:
         )
         print(f"  flight        {shown}", flush=True)
         return measured
+
+    def _print_baseline(self) -> None:
+        """Prints the measures of the action 0, if the task has a name for it."""
+        from propwash.gym.evaluation import evaluate, measures
+
+        task = self.last.task
+        if task.baseline:
+            idle = np.zeros(self.last._engine.action_shape, dtype=np.float32)
+            result = evaluate(lambda seen: idle, self.last, FINAL_SEED + self.seed)
+            print(f"  {task.baseline}")
+            print(_training_curve.table(measures(task, result), self.episodes))
 
 
 def _listed(measured: Mapping[str, float]) -> str:

@@ -91,7 +91,7 @@ def run(options: FlyOptions) -> None:
         count = _video.write(
             options.out, _flight_video.video(recorded, envs, title), _flight_video.RATE
         )
-        shown = f"video {options.out}: {count} images, from the side and from above"
+        shown = f"video {options.out}: {count} images"
     else:
         shown = _training_curve.show_flights(recorded, options.out, options.viz, envs, title)
     if not options.json:

@@ -24,7 +24,7 @@ from propwash.cli.fly import changes
 from propwash.viz import video as _video
 
 SEEDS = "seeds.png"
-METHODS = ("ppo", "shac")
+METHODS = ("ppo", "shac", "bptt")
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
 
@@ -33,10 +33,11 @@ class TrainOptions(EnvironmentOptions):
     """Options of the command."""
 
     task: str = option(
-        "hover, track, race, land, module:Class, or the id of a registered task", positional=True
+        "hover, track, race, land, forest, module:Class, or the id of a registered task",
+        positional=True,
     )
-    method: Literal["ppo", "shac"] | None = option(
-        "PPO, or gradients of the physics (default: ppo)"
+    method: Literal["ppo", "shac", "bptt"] | None = option(
+        "PPO, or gradients of the physics (default: by task)"
     )
     out: Path | None = option("output folder (default: train_TASK)")
     observation: Literal["state", "sensors", "depth"] | None = option(
@@ -65,7 +66,7 @@ class TrainOptions(EnvironmentOptions):
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    about = "train a neural network to hover, track, race, land or fly a custom task"
+    about = "train a neural network to hover, track, race, land, fly a forest or a custom task"
     add_command(commands, "train", about, TrainOptions, run)
 
 
@@ -107,7 +108,9 @@ def _train(
 
 
 def _method(options: TrainOptions) -> str:
-    return options.method or METHODS[0]
+    from propwash.gym.recipes import default_method
+
+    return options.method or default_method(options.task)
 
 
 def _identity(options: TrainOptions) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Gymnasium environments of fleets: Hover, Track, Race, Land and custom tasks.
+"""Gymnasium environments of fleets: Hover, Track, Race, Land, ForestFlight and custom tasks.
 
     import gymnasium as gym
     envs = gym.make_vec("propwash.gym:propwash/Hover-v0", num_envs=4096)
@@ -22,12 +22,13 @@ from typing import Any
 from propwash.gym import _options
 from propwash.gym._check import check_vector_env
 from propwash.gym._environment import FleetEnv
+from propwash.gym._forest import ForestFlight
 from propwash.gym._hover import Hover
 from propwash.gym._land import Land
 from propwash.gym._options import Settings
 from propwash.gym._race import Race
 from propwash.gym._randomize import Draws
-from propwash.gym._rewards import HoverReward, LandReward, RaceReward, TrackReward
+from propwash.gym._rewards import ForestReward, HoverReward, LandReward, RaceReward, TrackReward
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._state import State
 from propwash.gym._task import Task
@@ -40,6 +41,8 @@ __all__ = [
     "Draws",
     "FleetEnv",
     "FleetVectorEnv",
+    "ForestFlight",
+    "ForestReward",
     "Hover",
     "HoverReward",
     "Land",
@@ -91,6 +94,6 @@ def register(name: str, kind: type[Task]) -> None:
     gymnasium.register(name, entry_point=single, vector_entry_point=vector)
 
 
-for _kind in (Hover, Track, Race, Land):
+for _kind in (Hover, Track, Race, Land, ForestFlight):
     if f"propwash/{_kind.__name__}-v0" not in gymnasium.registry:
         register(f"propwash/{_kind.__name__}-v0", _kind)

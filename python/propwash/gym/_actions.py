@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from propwash._core import (
 from propwash.fleet import Fleet
 from propwash.gym._options import Settings
 
+Array = NDArray[Any]
 Numbers = NDArray[np.float32]
 
 
@@ -31,10 +33,21 @@ class RateThrustActions:
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         self._map = RateThrustAction(tuple(chosen.max_rates), *thrust_range(fleet))
+        self._max_rates, (self._weight, self._reserve) = chosen.max_rates, thrust_range(fleet)
 
     def command(self, action: Numbers) -> RateThrust:
         """Returns the command of actions (n, 4) in [-1, 1]."""
         return self._map.command(action)
+
+    def joined(self, commands: Sequence[RateThrust]) -> RateThrust:
+        """Returns T commands as one with rows (T, n, …)."""
+        return RateThrust(_stacked(commands, "rates"), _stacked(commands, "thrust"))
+
+    def pull(self, command: RateThrust, cotangents: Mapping[str, Array]) -> Array:
+        """Returns derivatives (…, 4) by actions from those by the parts of their command."""
+        slope = np.where(command.thrust > self._weight, self._reserve, self._weight)
+        thrust = (slope * cotangents["thrust"])[..., None]
+        return np.concatenate([self._max_rates * cotangents["rates"], thrust], axis=-1)
 
 
 class AttitudeThrustActions:
@@ -82,6 +95,45 @@ class VelocityActions:
         return VelocityCommand(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
 
 
+class GoalVelocityActions:
+    """Velocity relative to a straight flight to the task's goal; the heading is that of the goal.
+
+    Added to the velocity of the straight flight, `task.desired`, are in axes forward, left and up
+    of its heading: action[:2] times `max_speed`, and action[2] times a third of it [m/s].
+    """
+
+    size = 3
+
+    def __init__(self, fleet: Fleet, chosen: Settings, task: Any) -> None:
+        self._task = task
+        self._reach = np.float32(chosen.max_speed) * np.array([1.0, 1.0, 1.0 / 3.0], np.float32)
+
+    def command(self, action: Numbers) -> VelocityCommand:
+        """Returns the command of actions (n, 3) in [-1, 1]."""
+        desired = np.broadcast_to(self._task.desired, (len(action), 3))
+        yaw = np.arctan2(desired[:, 1], desired[:, 0])
+        return VelocityCommand(desired + about_z(yaw, self._reach * action), yaw)
+
+    def joined(self, commands: Sequence[VelocityCommand]) -> VelocityCommand:
+        """Returns T commands as one with rows (T, n, …)."""
+        return VelocityCommand(_stacked(commands, "velocity"), _stacked(commands, "yaw"))
+
+    def pull(self, command: VelocityCommand, cotangents: Mapping[str, Array]) -> Array:
+        """Returns derivatives (…, 3) by actions from those by the parts of their command."""
+        return self._reach * about_z(-np.asarray(command.yaw), cotangents["velocity"])
+
+
+def _stacked(commands: Sequence[Any], part: str) -> Array:
+    return np.stack([getattr(each, part) for each in commands])
+
+
+def about_z(yaw: Array, vector: Array) -> Array:
+    """Rotates vectors (…, 3) about z by angles (…,) [rad]."""
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y, z = np.moveaxis(vector, -1, 0)
+    return np.stack([c * x - s * y, s * x + c * y, z], axis=-1)
+
+
 def thrust_range(fleet: Fleet) -> tuple[float, float]:
     """N: the nominal weight, and the maximum thrust minus the weight."""
     vehicle = fleet.vehicle
@@ -119,16 +171,26 @@ _KINDS: dict[str, Any] = {
     "rotor_thrusts": RotorThrustActions,
     "attitude_thrust": AttitudeThrustActions,
     "velocity": VelocityActions,
+    "goal_velocity": GoalVelocityActions,
 }
 
 
-def make(fleet: Fleet, chosen: Settings) -> Any:
+def make(fleet: Fleet, chosen: Settings, task: Any) -> Any:
     """Makes the action map `chosen.action`.
 
-    Raises ParameterError if the vehicle lacks the parameters of the controller it needs.
+    Raises ParameterError if the vehicle lacks the parameters of the controller it needs, and
+    ValueError if the task lacks the goal it needs.
     """
+    arguments: tuple[Any, ...] = ()
+    if chosen.action == "goal_velocity":
+        if not hasattr(task, "desired"):
+            raise ValueError(
+                f"action = 'goal_velocity': expected a task with a set speed to a goal, such as "
+                f"ForestFlight, got {type(task).__name__}; use 'velocity'"
+            )
+        arguments = (task,)
     kind = _KINDS[chosen.action]
     trial = Fleet(fleet.vehicle, 1, "float32", chosen.integrator, fleet.dt, threads=1)
-    actions = kind(trial, chosen)
+    actions = VelocityActions(trial, chosen) if arguments else kind(trial, chosen)
     trial.step(actions.command(np.zeros((1, actions.size), dtype=np.float32)))
-    return kind(fleet, chosen)
+    return kind(fleet, chosen, *arguments)

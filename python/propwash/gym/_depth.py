@@ -32,15 +32,25 @@ class DepthObservation(Observation):
     environments do not repeat the others.
     """
 
+    _memory: ClassVar[tuple[str, ...]] = ("_late",)
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __init__(self, task: Task, state: State, chosen: Settings) -> None:
         self._task = task
+        half_tilt = np.radians(-0.5 * chosen.depth_tilt)
+        mounting = (np.cos(half_tilt), 0.0, np.sin(half_tilt), 0.0)
         width, height = chosen.depth_size
-        self._camera = Camera(width, height, chosen.depth_fov)
-        self._range = float(chosen.depth_range)
+        self.camera = Camera(width, height, chosen.depth_fov, attitude=mounting)
+        self._range, self._near = float(chosen.depth_range), float(chosen.depth_near)
+        self._noise = float(chosen.depth_noise)
         self._stereo = chosen.stereo_error
+        self._is_noisy = self._stereo is not None or self._noise > 0.0
+        self._pool = tuple(chosen.depth_pool)
+        width, height = chosen.pooled_size
         self._images = np.zeros((state.size, height, width, 1), dtype=chosen.depth_dtype)
+        kept = chosen.depth_delay + 1 if chosen.depth_delay else 0
+        self._late = np.zeros((kept, *self._images.shape), dtype=chosen.depth_dtype)
+        """The last images, the oldest first; none without a delay."""
         self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
         """Poses of the images; NaN for none."""
         self._scenery: list[Scene | None] = [None] * state.size
@@ -59,31 +69,45 @@ class DepthObservation(Observation):
         pixels = self._images[..., 0]
         for scene, rows in self._groups:
             chosen = rows[moved[rows]]
-            for part in _runs(chosen) if self._stereo is not None else [chosen]:
+            for part in _runs(chosen) if self._is_noisy else [chosen]:
                 if len(part) == state.size:
-                    pixels[:] = self._measured(scene, state, state.position, state.attitude)
+                    pixels[:] = self.measured(scene, state, state.position, state.attitude)
                 elif len(part):
                     poses_of_part = state.position[part], state.attitude[part]
-                    pixels[part] = self._measured(scene, state, *poses_of_part, int(part[0]))
+                    pixels[part] = self.measured(scene, state, *poses_of_part, int(part[0]))
         images = state.buffer(self._images.shape, self._images.dtype, "depth")
-        np.copyto(images, self._images)
+        np.copyto(images, self._delayed(state.steps == 0, fresh is None))
         return images
+
+    def _delayed(self, begins: Flags, advances: bool) -> Array:
+        """The images of `depth_delay` steps ago, or the first ones of an episode."""
+        if not len(self._late):
+            return self._images
+        if advances:
+            self._late[:-1] = self._late[1:]
+        self._late[-1] = self._images
+        self._late[:, begins] = self._images[begins]
+        oldest: Array = self._late[0]
+        return oldest
 
     def restored(self) -> None:
         """Discards images and scenes: the task has other attributes now."""
         self._poses[:] = np.nan
 
-    def _measured(
+    def measured(
         self, scene: Scene, state: State, position: Array, attitude: Array, first: int = 0
     ) -> Array:
-        """Images (k, height, width) of environments with the numbers from `first` on."""
+        """Returns images (k, height, width) of a scene from bodies at positions and attitudes.
+
+        first: Number of the first of these k consecutive environments, for the noise.
+        """
         core = state.fleet._core
         key = NoiseKey(_core.sensor_key(core.seed, _SEED), core.first_id + first)
         depth: Array = _world.measure_depth(
             scene.core,
-            self._camera.core,
+            self.camera.core,
             self._range,
-            0.0,
+            self._noise,
             _world.StereoModel() if self._stereo is None else self._stereo.core,
             position,
             attitude,
@@ -91,10 +115,17 @@ class DepthObservation(Observation):
             state.fleet._pool,
         )
         is_integer = self._images.dtype == np.uint8
-        depth *= (255.0 if is_integer else 1.0) / self._range
-        if is_integer:
-            return np.rint(depth)
-        return np.minimum(depth, 1.0)
+        scale = 255.0 if is_integer else 1.0
+        if self._near or self._pool != (1, 1):
+            depth[depth == 0.0] = self._range  # no reading
+            width, height = self._pool
+            blocks = len(depth), depth.shape[1] // height, height, depth.shape[2] // width, width
+            depth = depth.reshape(blocks).min(axis=(2, 4))
+        if self._near:
+            depth = scale * self._near / np.maximum(depth, self._near)
+        else:
+            depth *= scale / self._range
+        return np.rint(depth) if is_integer else np.minimum(depth, 1.0)
 
     def _find_scenes(self, rows: NDArray[np.intp]) -> None:
         """Reads the sceneries of environments whose episode has begun."""

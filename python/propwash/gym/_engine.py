@@ -94,13 +94,14 @@ class Engine:
             turbulence=chosen.turbulence,
             max_action_delay=chosen.delay_range[1],
             control_vehicle=vehicle if is_nominal else chosen.control_vehicle,
+            outer_loops=chosen.loops(vehicle),
         )
         self.size = n
         self.period = fleet.dt * chosen.substeps
         self._arguments = _snapshot.arguments_of(task)
         self.task = copy.copy(task)
         self.task.begin(fleet, self.period, chosen.index)
-        self.actions = _actions.make(fleet, chosen)
+        self.actions = _actions.make(fleet, chosen, self.task)
         self.action_shape = (n, self.actions.size)
         self.state = self.task.make_state(fleet, self.actions.size, self.period)
         self.state.reuse_buffers = reuse_buffers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 from os import PathLike
 from typing import Any, Literal, TypedDict, cast, get_args
@@ -15,6 +15,7 @@ from propwash._core import ThreadPool
 from propwash.fleet import FleetIntegrator
 from propwash.sensors import StereoError
 from propwash.vehicle.multicopter import DEFAULT_DT
+from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.turbulence import Dryden
 
@@ -24,7 +25,7 @@ MAX_FRAMES = 64
 Spread = float | tuple[str, Any, Any]
 """Range of a parameter: a fraction of its value, ("uniform", low, high), ("normal", mean, sd)."""
 
-ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"]
+ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity", "goal_velocity"]
 ObservationName = Literal["state", "sensors", "depth"]
 DepthDtype = Literal["float32", "uint8"]
 PrivilegedName = Literal["state", "rotors", "parameters", "wind", "delay", "imu_bias"]
@@ -57,9 +58,15 @@ class Options(TypedDict, total=False):
     depth_range: float
     depth_dtype: DepthDtype
     depth_error: Mapping[str, float]
+    depth_tilt: float
+    depth_pool: Sequence[int]
+    depth_near: float
+    depth_noise: float
+    depth_delay: int
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
+    outer_loops: Mapping[str, Any]
     randomize: Mapping[str, Spread]
     control_vehicle: str | PathLike[str] | VehicleParameters | None
     wind: float | Sequence[float]
@@ -107,12 +114,24 @@ class Settings:
     depth_error: Mapping[str, float] = field(default_factory=dict)
     """Fields of `StereoError` that differ from its defaults: images have the errors of a stereo
     camera, and 0 where it has no reading; {} for no errors."""
+    depth_tilt: float = 0.0
+    """degrees, by which the camera is tilted up from body x."""
+    depth_pool: Sequence[int] = (1, 1)
+    """px, width and height of the blocks of which an image has the nearest depth."""
+    depth_near: float = 0.0
+    """m: images are inverse depths, as fractions of that at this depth; 0 for depths."""
+    depth_noise: float = 0.0
+    """m, deviation of white noise on depths."""
+    depth_delay: int = 0
+    """Steps by which images are late."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
     """rad, tilt of the thrust for an action of 1, with attitude_thrust; below pi/2."""
     max_speed: float = 5.0
-    """m/s, for an action of 1, with velocity."""
+    """m/s, for an action of 1, with velocity and goal_velocity."""
+    outer_loops: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `OuterLoops` that differ from the defaults for the vehicle."""
     randomize: Mapping[str, Spread] = field(default_factory=dict)
     """Vehicle parameters that are drawn for each episode, and their ranges."""
     control_vehicle: str | PathLike[str] | VehicleParameters | None = "nominal"
@@ -163,8 +182,13 @@ class Settings:
                 raise ValueError(f"{name} = {size!r:.100}: expected width and height [px]")
             for pixels in size:
                 checks.whole_number(name, pixels, smallest, largest)
+        self.pooled_size  # noqa: B018
         checks.number("depth_fov", self.depth_fov, "degrees in (0, 180)", lambda x: 0 < x < 180)
         checks.number("depth_range", self.depth_range, "m in (0, 1e6]", lambda x: 0 < x <= 1e6)
+        checks.number("depth_tilt", self.depth_tilt, "degrees in [-90, 90]", lambda x: abs(x) <= 90)
+        near = f"m in [0, depth_range = {self.depth_range:g})"
+        checks.number("depth_near", self.depth_near, near, lambda x: 0 <= x < self.depth_range)
+        checks.not_negative("depth_noise", self.depth_noise, "m")
         if self.episode_seconds is not None:
             if self.max_episode_steps is not None:
                 raise ValueError(
@@ -176,6 +200,7 @@ class Settings:
                 )
         for name, low, high in (
             ("history", 1, 1000),
+            ("depth_delay", 0, 1000),
             ("substeps", 1, 100_000),
             ("index", 0, 2**32 - 1),
             ("max_episode_steps", 0, 2**31 - 1),
@@ -197,7 +222,7 @@ class Settings:
             raise ValueError(
                 f"max_speed: expected a number in (0, 1e6] m/s, got {self.max_speed!r:.100}"
             )
-        for name in ("randomize", "imu_bias", "depth_error"):
+        for name in ("randomize", "imu_bias", "depth_error", "outer_loops"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(
                     f"{name}: expected a mapping from names, got {getattr(self, name)!r:.100}"
@@ -234,6 +259,32 @@ class Settings:
         """The errors of depth images; None for none."""
         check_names("depth_error", self.depth_error, [each.name for each in fields(StereoError)])
         return StereoError(**cast(Any, self.depth_error)) if self.depth_error else None
+
+    @property
+    def pooled_size(self) -> tuple[int, int]:
+        """px, width and height of depth images after pooling."""
+        pool, size = self.depth_pool, self.depth_size
+        if (
+            not isinstance(pool, Sequence)
+            or len(pool) != 2
+            or any(
+                checks.whole_number("depth_pool", each, 1, 1024) and pixels % each
+                for each, pixels in zip(pool, size, strict=True)
+            )
+        ):
+            raise ValueError(
+                f"depth_pool = {pool!r:.100}: expected width and height that divide depth_size = "
+                f"{tuple(size)} [px]"
+            )
+        return size[0] // pool[0], size[1] // pool[1]
+
+    def loops(self, vehicle: VehicleParameters) -> OuterLoops | None:
+        """The outer loops for a vehicle; None for the defaults."""
+        check_names("outer_loops", self.outer_loops, [each.name for each in fields(OuterLoops)])
+        if not self.outer_loops:
+            return None
+        changes = {k: tuple(v) if isinstance(v, list) else v for k, v in self.outer_loops.items()}
+        return replace(OuterLoops.of(vehicle, self.dt), **cast(Any, changes))
 
     @property
     def wind_range(self) -> tuple[float, float]:
@@ -328,12 +379,16 @@ def has_effect(name: str, chosen: Settings) -> bool:
     return not set(found).isdisjoint(values)
 
 
-_DEPTH = ("size", "fov", "range", "dtype", "error")
+_DEPTH = (
+    *("size", "fov", "range", "dtype", "error"),
+    *("tilt", "pool", "near", "noise", "delay"),
+)
 _NEEDED = {
     "history": ("observation", ("sensors",)),
     **{f"depth_{name}": ("observation", ("depth",)) for name in _DEPTH},
     "max_tilt": ("action", ("attitude_thrust",)),
-    "max_speed": ("action", ("velocity",)),
+    "max_speed": ("action", ("velocity", "goal_velocity")),
+    "outer_loops": ("action", ("attitude_thrust", "velocity", "goal_velocity")),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
 }
 """Options that have an effect only for some values of another option."""

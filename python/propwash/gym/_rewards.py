@@ -48,6 +48,13 @@ class HoverReward(Reward, frozen=True, kw_only=True):
     action_change: Annotated[float, Field("", "cost of the squared change of action")] = 0.02
 
 
+class ForestReward(Reward, frozen=True, kw_only=True):
+    """Weights of the reward of a step of `ForestFlight`: progress × metres nearer − collision."""
+
+    progress: Annotated[float, Field("1/m", "weight of the approach to the goal")] = 0.1
+    collision: Annotated[float, Field("", "cost of a collision")] = 2.0
+
+
 class TrackReward(Reward, frozen=True, kw_only=True):
     """Weights of the reward of a step of `Track`.
 

@@ -85,6 +85,8 @@ class Task:
     """Names of attributes that never change after `begin`; snapshots omit them."""
     scene: Scene | None = None
     """Scene for range finder, beacons and rendering; None for an empty one."""
+    baseline: ClassVar[str] = ""
+    """Name of the flight with the action 0, which `train` compares with the policy; "": none."""
     vehicles: int = 1
     """Vehicles in an environment; more than one only in tasks of `propwash.gym.multi`."""
 

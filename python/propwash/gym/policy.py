@@ -45,6 +45,7 @@ KINDS: dict[str, type[pg.Task]] = {
     "track": pg.Track,
     "race": pg.Race,
     "land": pg.Land,
+    "forest": pg.ForestFlight,
 }
 """Tasks with a short name."""
 _SHIPPED = Path(__file__).parent / "policies"
@@ -53,12 +54,12 @@ _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
     *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
-    *("substeps", "dt", "integrator"),
+    *("depth_tilt", "depth_pool", "depth_near", "substeps", "dt", "integrator"),
 )
 
 
 def task_class(name: str) -> type[pg.Task]:
-    """Returns the task of a name: hover, track, race, land, `module:Class`, or a gymnasium id.
+    """Returns the task of a name of KINDS, `module:Class`, or a gymnasium id.
 
     Imports the module. Raises ValueError for an unknown name, and for one of something else.
     """
@@ -121,7 +122,7 @@ class Policy:
     def load(cls, path: str | PathLike[str]) -> Policy:
         """Reads a file written by `save`, or a shipped policy by its name (docs/zoo.md).
 
-        path: the path of a file; "hover", "track", "race" or "land".
+        path: the path of a file; "hover", "track", "race", "land" or "forest".
 
         Raises FileNotFoundError, ImportError without onnxruntime, and ValueError that names the
         file if it is not a policy of propwash: another format, a network that does not map
@@ -170,6 +171,12 @@ class Policy:
         if array.ndim != 2 or array.shape[1] != self.observation_size:
             raise ValueError(
                 f"observation: expected shape (n, {self.observation_size}), got {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            row, column = np.argwhere(~np.isfinite(array))[0]
+            raise ValueError(
+                f"observation: expected finite numbers, got {array[row, column]} in column "
+                f"{column} of row {row}; replace pixels without a reading by the largest depth"
             )
         inputs = [array]
         if self.memory_size:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from propwash import _checks as checks
-from propwash.gym import policy, ppo, shac
+from propwash.gym import _options, bptt, policy, ppo, shac
 from propwash.gym.ppo import Args
 
 _SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0}
@@ -32,7 +32,7 @@ class Recipe:
     training: dict[str, Any]
     """Options that differ in training."""
     args: Any
-    """Args of the method: of ppo or of shac."""
+    """Args of the method: of ppo, shac or bptt."""
     num_envs: int
     steps: int
     """Maximum number of environment steps."""
@@ -48,6 +48,11 @@ class Recipe:
     """Recipes for other observations than "state"."""
 
 
+def default_method(task: str) -> str:
+    """Returns the method of a task: "bptt" if it has a recipe for it, else "ppo"."""
+    return "bptt" if task in _BPTT else "ppo"
+
+
 def recipe(task: str, observation: str | Sequence[str] = "state", method: str = "ppo") -> Recipe:
     """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
 
@@ -60,6 +65,8 @@ def recipe(task: str, observation: str | Sequence[str] = "state", method: str = 
     found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
+    if method == "bptt":
+        return _bptt(task, found)
     if isinstance(observation, str) and observation in found.others:
         return found.others[observation]
     if observation != "state":
@@ -71,16 +78,36 @@ def _shac(task: str) -> Recipe:
     if task not in _SHAC:
         raise ValueError(
             f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
-            f"{task!r:.100}; train it with --method ppo"
+            f"{task!r:.100}; train it with --method {default_method(task)}"
         )
     changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
     return replace(RECIPES[task], **changes)
 
 
+def _bptt(task: str, found: Recipe) -> Recipe:
+    if not hasattr(policy.task_class(task), "loss"):
+        raise ValueError(
+            f"--method bptt: expected {', '.join(_BPTT)} or a task with a method `loss`, got "
+            f"{task!r:.100}; train it with --method ppo"
+        )
+    training = {**found.training, "noise": False}
+    changes = {"args": bptt.BpttArgs(), "training": training, "num_envs": 144}
+    return _at_one_rate(replace(found, **{**changes, **_BPTT.get(task, {})}))
+
+
 def _at_one_rate(recipe: Recipe) -> Recipe:
-    """The recipe with the `substeps` of training for all episodes."""
-    rate = {name: value for name, value in recipe.training.items() if name == "substeps"}
+    """The recipe with the period of the steps of training for all episodes."""
+    if _period(recipe.training) == _period(recipe.options):
+        return recipe
+    rate = {name: value for name, value in recipe.training.items() if name in ("substeps", "dt")}
     return replace(recipe, options={**recipe.options, **rate})
+
+
+def _period(options: Mapping[str, Any]) -> float:
+    """s, duration of a step, rounded."""
+    settings = _options.Settings()
+    dt, substeps = options.get("dt", settings.dt), options.get("substeps", settings.substeps)
+    return float(round(dt * substeps, 9))
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
@@ -247,7 +274,20 @@ RECIPES = {
         },
         goal={"finished [%]": 100.0, "score": 95.5},
     ),
+    "forest": replace(
+        DEFAULT,
+        options=bptt.FOREST,
+        training=bptt.FORESTS,
+        args=Args(memory=96, num_steps=32, gamma=0.98, columns=()),
+        between={"evaluation": {"forest_seed": 200_000}},
+        episodes=(300, 3000),
+    ),
 }
+
+_BPTT: dict[str, dict[str, Any]] = {
+    "forest": {"training": bptt.COARSE, "steps": 3_000_000, "every": 1_000_000},
+}
+"""Fields of RECIPES that differ with BPTT, which is the default method of these tasks."""
 
 _SHAC: dict[str, dict[str, Any]] = {
     "hover": {

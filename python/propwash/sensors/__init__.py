@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from propwash.sampling.sensor import Sensor
 from propwash.sensors._camera import STEREO_BASELINE, Camera, Pixels
+from propwash.sensors._depth_images import depth_images
 from propwash.sensors._navigation import (
     Barometer,
     BarometerReading,
@@ -50,6 +51,7 @@ __all__ = [
     "RangeReading",
     "Sensor",
     "StereoError",
+    "depth_images",
     "isa_altitude",
     "isa_pressure",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -71,11 +71,19 @@ def find(scene: str | PathLike[str]) -> Path:
     return _files.find_shipped("scene", _FOLDER, scene)
 
 
-def read(path: Path, seed: int | None) -> SceneFile:
-    """Reads a scene file and the files that it is based on; every error names the file."""
+def read(path: Path, seed: int | None, changes: Mapping[str, Any] | None = None) -> SceneFile:
+    """Reads a scene file and the files that it is based on; every error names the file.
+
+    changes: fields of the generator of `path` that replace those of the file.
+    """
     scene: SceneFile | None = None
     for file, tables in reversed(_with_bases(path)):
         with _named(file):
+            if changes and file == path:
+                if "generator" not in tables:
+                    names = ", ".join(changes)
+                    raise ParameterError(f"{names}: expected none for a scene without a generator")
+                tables["generator"] = {**tables["generator"], **changes}
             above = _scene(tables, file.parent, seed)
         scene = above if scene is None else _joined(scene, above)
     assert scene is not None

@@ -67,11 +67,14 @@ def _dice(seed: int, what: str) -> random.Random:
 
 
 class Forest(Generator, frozen=True, kw_only=True):
-    """Random trees, each a cylinder and a sphere, at distances of at least `spacing`."""
+    """Random trees, each a cylinder and a sphere, at distances of at least `spacing`.
+
+    With a spacing of 0 trees are independent: a Poisson forest of a fixed number of trees.
+    """
 
     kind = "forest"
-    sizes = ("trunk_radius", "trunk_height", "crown_radius")
-    ascending = sizes
+    sizes = ("trunk_radius", "trunk_height")
+    ascending = (*sizes, "crown_radius")
 
     size: Annotated[Vector2, Field("m", "of the area, along x and y, about the origin")]
     density: Annotated[
@@ -81,14 +84,14 @@ class Forest(Generator, frozen=True, kw_only=True):
     clearing: Annotated[float, Field("m", "radius about the origin without trees")]
     trunk_radius: Annotated[Vector2, Field("m", "minimum and maximum")]
     trunk_height: Annotated[Vector2, Field("m", "minimum and maximum")]
-    crown_radius: Annotated[Vector2, Field("m", "minimum and maximum")]
+    crown_radius: Annotated[Vector2, Field("m", "minimum and maximum; 0 and 0 for no crowns")]
 
     def max_items(self) -> float:
         """A trunk and a crown for each tree."""
         return 2.0 * self.density * self.size[0] * self.size[1]
 
     def items(self, seed: int) -> list[Item]:
-        """Trunks and crowns, alternating."""
+        """Trunks and crowns, alternating, or trunks only."""
         dice = _dice(seed, self.kind)
         items: list[Item] = []
         for i, (x, y) in enumerate(self._places(dice)):
@@ -105,6 +108,8 @@ class Forest(Generator, frozen=True, kw_only=True):
                     height=height,
                 )
             )
+            if self.crown_radius[1] == 0.0:
+                continue
             items.append(
                 Sphere(
                     name=f"crown{i}",

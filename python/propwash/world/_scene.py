@@ -163,19 +163,22 @@ class Scene:
         *,
         meshes: Meshes = "auto",
         vehicles: Item | None = None,
+        **generator: Any,
     ) -> Self:
         """Loads a scene by its name (`scene_names()`) or the path of a TOML file.
 
         seed: of a procedural scene (None: 0) and of the perturbation of items: None leaves them at
         their nominal poses, a number moves them within their bounds, `item.perturbation`.
         meshes, vehicles: as for Scene.
+        generator: fields of the scene's generator, a Forest or Warehouse, that replace those of the
+            file: Scene.load("forest", seed=3, density=0.1).
 
         Raises ParameterError, which names the file.
         """
         if seed is not None:
             seed = _checks.seed(seed)
         path = _scene_files.find(scene)
-        found = _scene_files.read(path, seed)
+        found = _scene_files.read(path, seed, generator)
         try:
             return cls(
                 found.items,

@@ -1,0 +1,329 @@
+"""The task of flying through a forest to a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _checks as checks
+from propwash.fleet import Fleet
+from propwash.gym._actions import about_z
+from propwash.gym._randomize import Draws
+from propwash.gym._rewards import ForestReward, weights_of
+from propwash.gym._state import State
+from propwash.gym._task import Judged, Numbers
+from propwash.world import Plane, Scene
+
+if TYPE_CHECKING:
+    from propwash.gym._differentiable import StateWindow
+    from propwash.gym._evaluation import Evaluation
+
+Array = NDArray[Any]
+
+_MARGIN = 10.0
+"""m, of forest around the lines from starts to goals."""
+_HEIGHT = 2.0
+"""m, of goals."""
+_TRIES = 16
+"""Places among which a start is chosen."""
+_FREE = 1.5
+"""m, desired distance of starts and goals from the nearest tree."""
+_MAX_ROWS = 5
+"""Maximum number of set speeds that measures() lists."""
+_CLEAR = 0.7
+"""m, clearance of the vehicle's sphere below which obstacles cost."""
+_START = 2.0
+"""s, from the start at rest, which the mean speed of a flight omits."""
+_SEEN = 10.0
+"""m, distance of the goal beyond which it is not observed."""
+
+
+class ForestFlight(Judged):
+    """Fly to a goal at a set speed, among trees.
+
+    An episode starts at rest in hover. It ends within `arrival` of the goal, which is a success, or
+    when a sphere of 0.15 m touches a tree or the ground on the way.
+
+    The observation of the state has 11 columns: velocity (3), direction of the thrust (3) and of
+    the body's x axis (2), in axes forward, left and up with the goal ahead; height above the goal;
+    the set speed; distance from the goal, at most 10 m.
+
+    Args:
+        speed: The set speed [m/s]; several are assigned to the environments in turn.
+        density: Trees per square metre; several are assigned to the forests in turn.
+        distance: From start to goal [m].
+        trunk_radius: Minimum and maximum radius of trunks [m].
+        flights: Number of consecutive environments that share a forest.
+        forest_seed: Seed of the first forest; the others follow.
+        arrival: Distance from the goal that counts as arrival [m].
+        weights: Weights of the reward, a ForestReward or a dict of its fields.
+        scene: A scene instead of forests, its name or file; flights are from its start to `goal`.
+        goal: Position of the goal in `scene` [m].
+    """
+
+    radius: ClassVar[float] = 0.15
+    """m, of the sphere that represents the vehicle."""
+    episode_seconds: ClassVar[float] = 30.0
+    constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenes", "_obstacles")
+    baseline: ClassVar[str] = "straight flight"
+    _distance: Numbers
+    _flown: Numbers
+
+    def __init__(
+        self,
+        speed: float | Sequence[float] = (3.0, 5.0, 7.0),
+        density: float | Sequence[float] = 0.05,
+        distance: float = 40.0,
+        trunk_radius: Sequence[float] = (0.15, 0.4),
+        flights: int = 15,
+        forest_seed: int = 0,
+        arrival: float = 2.0,
+        weights: ForestReward | Mapping[str, float] | None = None,
+        scene: str | PathLike[str] | Scene | None = None,
+        goal: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.weights = weights_of(ForestReward, weights)
+        self.speed, self.density = _several("speed", speed), _several("density", density)
+        self.distance = checks.positive("distance", distance, "m")
+        self.arrival = checks.positive("arrival", arrival, "m")
+        self.trunk_radius = tuple(trunk_radius)
+        self.flights = checks.whole_number("flights", flights, 1, 10**9)
+        self.forest_seed = checks.whole_number("forest_seed", forest_seed, 0, 2**63)
+        self.goal = None
+        if scene is not None:
+            self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
+            self.goal = self._checked(self.scene, goal)
+        elif goal is not None:
+            raise ValueError(f"goal = {goal!r:.100}: expected None without a scene; leave it out")
+        self.desired: Numbers = np.zeros((1, 3), dtype=np.float32)
+        """(n, 3) m/s, world frame, velocity of a straight flight to the goal at the set speed."""
+
+    def _checked(self, scene: Scene, goal: object) -> Array:
+        """The goal. Raises ValueError for a scene without obstacles, or ends in contact."""
+        if scene.has_motion:
+            raise ValueError("scene: expected one whose items do not move, as scene.at(0.0)")
+        if not len(_obstacles(scene)):
+            raise ValueError(
+                f"scene: expected one with obstacles, {scene.name!r} has none besides the ground; "
+                "leave it out for forests"
+            )
+        if scene.start is None or goal is None:
+            missing = "goal: expected (x, y, z) [m]" if goal is None else "scene: expected a start"
+            raise ValueError(f"{missing}, for flights in the scene {scene.name!r}")
+        place = checks.shaped("goal", goal, (3,), unit="m")
+        for name, point in (("start", scene.start.position), ("goal", place)):
+            hit = scene.collides(point, radius=self.radius)
+            if hit.collided:
+                raise ValueError(
+                    f"{name} = {tuple(map(float, point))}: expected a point at least "
+                    f"{self.radius} m from all items, it is in contact with "
+                    f"{scene.names[int(hit.id)]!r}; move it"
+                )
+        return place
+
+    def begin(self, fleet: Fleet, period: float, index: int) -> None:
+        """Makes the forests."""
+        n = fleet.size
+        numbers = index + np.arange(n)
+        forests = numbers // self.flights if self.scene is None else 0 * numbers
+        first, last = int(forests[0]), int(forests[-1])
+        self._scenes = [self._scene_of(k) for k in range(first, last + 1)]
+        self._obstacles = [_obstacles(scene) for scene in self._scenes]
+        self._forests = forests - first
+        """Index of the scene of each environment."""
+        self._groups = np.split(np.arange(n), np.flatnonzero(np.diff(forests)) + 1)
+        """Environments of each scene."""
+        self._period = period
+        self._speed = np.array(self.speed, dtype=np.float32)[numbers % len(self.speed)]
+        self._goal, self._before, self.desired = np.zeros((3, n, 3), dtype=np.float32)
+        self._distance, self._flown = np.zeros((2, n), dtype=np.float32)
+        self._collided, self._arrived = np.zeros((2, n), dtype=np.bool_)
+
+    def _scene_of(self, number: int) -> Scene:
+        """The scene of the task, or the forest of a number."""
+        if self.scene is not None:
+            return self.scene
+        side = self.distance + 2.0 * _MARGIN
+        return Scene.load(
+            "forest",
+            self.forest_seed + number,
+            size=(side, side),
+            density=self.density[number % len(self.density)],
+            spacing=0.0,
+            clearing=0.0,
+            trunk_radius=self.trunk_radius,
+            crown_radius=(0.0, 0.0),
+        )
+
+    def scenery(self, row: int) -> Scene:
+        """Returns the forest."""
+        scene: Scene = self._scenes[self._forests[row]]
+        return scene
+
+    def reset_state(self, draws: Draws) -> Mapping[str, Any]:
+        """Draws starts and goals with a clearance from the trees."""
+        rows = draws.rows
+        if self.scene is not None and self.scene.start is not None:
+            start = np.tile(self.scene.start.position, (len(rows), 1))
+            self._goal[rows] = self.goal
+        else:
+            start, self._goal[rows] = self._ends(draws)
+        self._before[rows], self._flown[rows] = start, 0.0
+        self._aim(self._before)
+        half_yaw = 0.5 * np.arctan2(self.desired[rows, 1], self.desired[rows, 0])
+        level = np.zeros((len(rows), 4))
+        level[:, 0], level[:, 3] = np.cos(half_yaw), np.sin(half_yaw)
+        return {"position": start, "attitude": level}
+
+    def _ends(self, draws: Draws) -> tuple[Array, Array]:
+        """Starts and goals (m, 3) on opposite sides, the first of some that are free."""
+        half, m = 0.5 * self.distance, draws.size
+        places = np.full((2, m, _TRIES, 3), _HEIGHT)
+        places[0, ..., 0], places[1, ..., 0] = -half, half
+        places[..., 1] = draws.uniform(-half, half, _TRIES)
+        clearance = np.minimum(*(self.nearest(each, draws.rows)[0] for each in places))
+        chosen = np.minimum(clearance, _FREE).argmax(axis=1)
+        start, goal = places[:, np.arange(m), chosen]
+        start[:, 2] += draws.uniform(-0.5, 0.5)
+        return start, goal
+
+    def nearest(
+        self, points: NDArray[Any], rows: NDArray[np.intp] | None = None
+    ) -> tuple[Array, Array]:
+        """Returns distances (m, …) m to the nearest obstacles, and their derivatives (m, …, 3).
+
+        points: (m, …, 3) m, a row for each environment, or for each of `rows`.
+        """
+        forests = self._forests if rows is None else self._forests[rows]
+        distance, normal = np.empty(points.shape[:-1]), np.empty(points.shape)
+        for forest in np.unique(forests):
+            chosen = forests == forest
+            found = self._obstacles[forest].nearest(points[chosen])
+            distance[chosen], normal[chosen] = found.distance, found.normal
+        return distance, normal
+
+    def _aim(self, position: Numbers) -> None:
+        """Computes the distance from the goal and the velocity of a straight flight."""
+        away: Numbers = self._goal - position
+        self._distance = np.sqrt(np.square(away).sum(axis=1))
+        rate = self._speed / np.maximum(self._distance, np.float32(1e-3))
+        self.desired = np.asarray(away * rate[:, None], dtype=np.float32)
+
+    def moved(self, state: State, rows: NDArray[np.intp]) -> None:
+        """Continues from the new position."""
+        self._before[rows] = state.position[rows]
+        self._aim(self._before)
+
+    def update(self, state: State) -> None:
+        """Computes rewards and terminations."""
+        before, last = self._before, self._distance
+        self._before = state.position.copy()
+        for scene, rows in zip(self._scenes, self._groups, strict=True):
+            hits = scene.spherecast(before[rows], state.position[rows], self.radius)
+            self._collided[rows] = hits.id >= 0
+        self._aim(state.position)
+        path = np.sqrt(np.square(state.position - before).sum(axis=1))
+        self._flown += path * (state.time > _START)
+        self._arrived = (self._distance < self.arrival) & ~self._collided
+        self._terminated = self._collided | self._arrived
+        w = self.weights
+        nearer, collided = last - self._distance, self._collided.astype(np.float32)
+        self._reward = np.float32(w.progress) * nearer - np.float32(w.collision) * collided
+
+    def target(self, state: State) -> Numbers:
+        """Returns the goals [m]."""
+        return self._goal
+
+    def observation(self, state: State) -> Numbers:
+        """Returns the columns (n, 11) of the class."""
+        bearing = np.arctan2(self.desired[:, 1], self.desired[:, 0])
+        rotation = state.rotation
+        velocity = about_z(-bearing, state.velocity)
+        thrust = about_z(-bearing, rotation[:, :, 2])
+        heading = about_z(-bearing, rotation[:, :, 0])[:, :2]
+        height = state.position[:, 2] - self._goal[:, 2]
+        distance = np.minimum(self._distance, _SEEN)
+        return np.column_stack([velocity, thrust, heading, height, self._speed, distance])
+
+    def loss(self, window: StateWindow) -> Any:
+        """Returns the costs (T, n) of a window of flight, tensors with gradients.
+
+        They grow with the speed towards the nearest obstacle and its proximity, the deviation of
+        the mean velocity of one second from the straight flight, of the height from that of the
+        goal, the acceleration and the changes of the action.
+        """
+        import torch
+        from torch.nn.functional import smooth_l1_loss, softplus
+
+        position, velocity = window.position[1:], window.velocity[1:]
+        place = position.detach()
+        distance, normal = self.nearest(place.numpy().transpose(1, 0, 2))
+        away = torch.from_numpy(normal.astype(np.float32).transpose(1, 0, 2))
+        gap = torch.from_numpy(distance.astype(np.float32).T) - self.radius
+        gap = gap + (away * (position - place)).sum(-1)  # linear, with the derivative of the gap
+        closing = -(away * velocity).sum(-1).detach()
+        near = 2.5 * softplus(-32.0 * gap) + 2.0 * (_CLEAR - gap).relu().square()
+
+        to_goal = window.target[1:] - place
+        speed = torch.from_numpy(self._speed)[:, None]
+        straight = speed * to_goal / to_goal.norm(dim=-1, keepdim=True)
+        steps = min(max(1, round(1.0 / self._period)), len(velocity))
+        mean = velocity.unfold(0, steps, 1).mean(-1)
+        error = smooth_l1_loss(mean, straight[steps - 1 :], reduction="none").sum(-1)
+        error = torch.cat([error.new_zeros(steps - 1, error.shape[1]), error])
+
+        height = (position[..., 2] - window.target[1:, :, 2]).square()
+        acceleration = window.velocity.diff(dim=0) / self._period
+        changes = window.action.diff(n=2, dim=0).square().sum(-1)
+        changes = torch.cat([changes.new_zeros(1, changes.shape[1]), changes])
+        return (
+            closing.clamp(min=1.0) * near
+            + error
+            + 0.5 * height
+            + 0.003 * acceleration.square().sum(-1)
+            + 2.5e-3 / self._period**4 * changes
+        )
+
+    def info(self, state: State) -> Mapping[str, Any]:
+        """Returns success, collision, speed after the first 2 s, set speed [m/s], distance [m]."""
+        return {
+            "success": self._arrived.copy(),
+            "collision": self._collided.copy(),
+            "speed": self._flown / np.maximum(state.time - _START, state.period),
+            "set_speed": self._speed,
+            "distance": self._distance,
+        }
+
+    def measures(self, result: Evaluation) -> dict[str, float]:
+        """Returns the arrivals, those at each set speed, and the mean speeds of their flights."""
+        arrived, infos = np.asarray(result.success), result.infos
+        found = {"arrived [%]": 100.0 * float(np.mean(arrived))}
+        for speed in self.speed if len(self.speed) <= _MAX_ROWS else ():
+            those = infos["set_speed"] == np.float32(speed)
+            flown = infos["speed"][those & arrived]
+            name = f"at {speed:g} m/s"
+            found[f"arrived, {name} set [%]"] = 100.0 * float(np.mean(arrived[those]))
+            found[f"speed after 2 s, {name} set, mean [m/s]"] = (
+                float(np.mean(flown)) if len(flown) else 0.0
+            )
+        return found
+
+    def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
+        """Most arrivals."""
+        return (measured["arrived [%]"],)
+
+
+def _several(name: str, value: Any) -> tuple[float, ...]:
+    """One number > 0 or several, as a tuple."""
+    numbers = tuple(value) if isinstance(value, Sequence) and len(value) else (value,)
+    return tuple(checks.positive(name, each) for each in numbers)
+
+
+def _obstacles(scene: Scene) -> Scene:
+    """The scene without ground."""
+    return Scene([item for item in scene.items if not isinstance(item, Plane)])

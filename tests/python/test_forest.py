@@ -1,0 +1,331 @@
+"""The task ForestFlight, its gradients, and training with BPTT."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+
+import propwash.gym as pg
+from propwash.gym.evaluation import evaluate
+from propwash.sensors import Camera, DepthCamera, depth_images
+from propwash.world import Cylinder, Plane, Scene, Start
+
+GROUND = Plane(name="ground")
+LEAST = (90.0, 85.0, 75.0)
+"""Per cent of arrivals at 3, 5 and 7 m/s, a margin below the stated figures."""
+START = Start(position=(0.0, 0.0, 2.0))
+
+
+def trunk(x: float, y: float, radius: float = 0.3) -> Cylinder:
+    return Cylinder(name="trunk", position=(x, y, 4.0), radius=radius, height=8.0)
+
+
+def flown_straight(scene: Scene, goal: Any = (20.0, 0.0, 2.0), **options: Any) -> Any:
+    """Infos at the end of a flight with the action 0."""
+    common: dict[str, Any] = {"action": "goal_velocity", "substeps": 64, "noise": False}
+    envs = pg.make_vec(pg.ForestFlight, 1, scene=scene, goal=goal, **common, **options)
+    result = evaluate(lambda seen: np.zeros((1, 3), np.float32), envs, 0)
+    return {name: values[0] for name, values in result.infos.items()} | {
+        "position": result.position[-1, 0]
+    }
+
+
+def test_a_straight_flight_arrives_unless_a_tree_stands_in_its_way() -> None:
+    free = flown_straight(Scene([GROUND, trunk(10.0, 2.0)], start=START), speed=4.0)
+    assert free["success"]
+    assert not free["collision"]
+    assert free["distance"] < 2.0
+    assert 3.0 < free["speed"] < 4.2
+    blocked = flown_straight(Scene([GROUND, trunk(10.0, 0.2)], start=START), speed=4.0)
+    assert not blocked["success"]
+    assert blocked["collision"]
+    assert 9.0 < blocked["position"][0] < 11.0
+
+
+@pytest.mark.parametrize("beside", [0.21, 0.15])
+def test_collisions_are_found_between_steps(beside: float) -> None:
+    """A thin trunk is passed within one step of 0.6 m; the sphere has a radius of 0.15 m."""
+    thin = Scene([GROUND, trunk(15.0, beside, 0.02)], start=START)
+    assert flown_straight(thin, speed=9.0)["collision"] == (beside < 0.17)
+
+
+def test_forests_are_new_for_each_group_of_environments_and_flights_start_free() -> None:
+    envs = pg.make_vec(pg.ForestFlight, 12, flights=4, density=[0.05, 0.1], action="goal_velocity")
+    envs.reset(seed=1)
+    task: Any = envs._engine.task
+    scenes = [task.scenery(row) for row in range(12)]
+    assert scenes[0] is scenes[3] is not scenes[4]
+    counts = [len(scene) - 1 for scene in (scenes[0], scenes[4], scenes[8])]
+    assert counts == [180, 360, 180]
+    place = envs._engine.state.position
+    assert (task.nearest(place)[0] > 0.5).all()
+    assert len(np.unique(place[:, 1])) == 12
+    other = pg.make_vec(pg.ForestFlight, 4, flights=4, index=4, density=[0.05, 0.1])
+    assert other._engine.task.scenery(0).items == scenes[4].items
+
+
+def test_the_environments_have_the_properties_of_all() -> None:
+    pg.check_vector_env(pg.ForestFlight, num_envs=3, steps=12, flights=2, action="goal_velocity")
+
+
+def seen(envs: Any, seed: int = 0) -> Any:
+    return envs.reset(seed=seed)[0][..., 0].copy()
+
+
+def test_depth_is_pooled_inverted_tilted_and_delayed() -> None:
+    def make(**options: Any) -> Any:
+        size = {"observation": "depth", "depth_size": (32, 24), "noise": False}
+        return pg.make_vec(pg.ForestFlight, 2, **{**size, **options})
+
+    plain = seen(make())
+    pooled = seen(make(depth_pool=(2, 4)))
+    blocks = plain.reshape(2, 6, 4, 16, 2).min(axis=(2, 4))
+    np.testing.assert_array_equal(pooled, blocks)
+    inverse = seen(make(depth_near=0.5))
+    np.testing.assert_allclose(inverse, np.minimum(1.0, 0.5 / (20.0 * plain)), rtol=1e-6)
+    low, level, high = (
+        (seen(make(depth_tilt=tilt, depth_range=1000.0))[:, -1] < 1.0).sum()
+        for tilt in (-30.0, 0.0, 60.0)
+    )
+    assert low >= level > high  # the last row sees the ground, unless the camera looks up
+    late, now = make(depth_delay=2), make()
+    images = [seen(now)]
+    np.testing.assert_array_equal(seen(late), images[0])
+    action = np.full((2, 4), 0.2, np.float32)
+    for k in range(5):
+        images.append(now.step(action)[0][..., 0].copy())
+        delayed = late.step(action)[0][..., 0]
+        np.testing.assert_array_equal(delayed, images[max(0, k - 1)])
+
+
+def test_noise_and_dropout_of_depth_are_those_of_the_options() -> None:
+    common: dict[str, Any] = {"observation": "depth", "depth_size": (64, 48)}
+    plain = seen(pg.make_vec(pg.ForestFlight, 4, **common))
+    noisy = seen(pg.make_vec(pg.ForestFlight, 4, **common, depth_noise=0.3))
+    hit = (plain > 0.1) & (plain < 0.9)
+    assert np.std((noisy - plain)[hit] * 20.0) == pytest.approx(0.3, rel=0.1)
+    dropped: dict[str, Any] = {"depth_error": {"dropout_rate": 0.5, "shadow": False}}
+    raw = seen(pg.make_vec(pg.ForestFlight, 4, **common, **dropped))
+    assert np.mean(raw == 0.0) == pytest.approx(0.5, abs=0.05)
+    far = seen(pg.make_vec(pg.ForestFlight, 4, **common, **dropped, depth_near=1.0))
+    np.testing.assert_allclose(far[raw == 0.0], 1.0 / 20.0)
+
+
+def test_many_views_of_many_scenes_are_those_of_a_depth_camera() -> None:
+    scenes = [Scene([GROUND, trunk(4.0 + k, 0.0, 1.0)]) for k in range(3)]
+    camera = Camera(16, 12)
+    position = np.array([[0.1 * k, 0.0, 2.0] for k in range(6)])
+    order = [2, 0, 1, 1, 2, 0]
+    images = depth_images(scenes, camera, position, scene_of=order, max_depth=30.0)
+    for k, number in enumerate(order):
+        single = DepthCamera(scenes[number], camera, 30.0).measure(position[k], [1, 0, 0, 0])
+        np.testing.assert_array_equal(images[k], single.depth)
+    assert images[0, 5, 8] == pytest.approx(5.0, abs=0.15)  # the trunk ahead
+    each = depth_images(scenes, camera, position[:3].astype(np.float32))
+    assert each.dtype == np.float32
+    np.testing.assert_allclose(each[1], depth_images(scenes[1], camera, position[1]), rtol=1e-4)
+    with pytest.raises(ValueError, match="scene_of: expected 6 whole numbers"):
+        depth_images(scenes, camera, position)
+    with pytest.raises(ValueError, match="scene_of: expected indices of 3 scenes"):
+        depth_images(scenes, camera, position, scene_of=[0, 1, 2, 3, 0, 0])
+
+
+class Cube(pg.ForestFlight):
+    """Forest flight whose loss depends on all parts of a window."""
+
+    def loss(self, window: Any) -> Any:
+        return (
+            (window.position[1:] - window.target[1:]).pow(2).sum(-1) * 0.01
+            + window.velocity[1:].pow(2).sum(-1)
+            + window.attitude[1:, :, 1] * 3.0
+            + window.body_rates[1:].pow(2).sum(-1)
+            + window.action.diff(dim=0).pow(2).sum(-1)
+        )
+
+
+@pytest.mark.parametrize("action", ["goal_velocity", "rate_thrust"])
+def test_gradients_by_actions_agree_with_differences(action: Any) -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.gym import bptt
+
+    options: dict[str, Any] = {"action": action, "noise": False, "substeps": 20}
+    envs = pg.make_vec(Cube, 3, observation="state", **options)
+    trainer = bptt.BPTT(envs, bptt.BpttArgs(num_steps=4), 1)
+    trainer.restart(np.ones(3, dtype=np.bool_))
+    flown = trainer.fly()
+    flown.live[2:, 1] = 0.0
+    _, gradient = trainer.action_gradient(flown)
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(4):
+        direction = torch.randn(gradient.shape, generator=generator)
+        losses = [loss_after(trainer, flown, s * 1e-2 * direction) for s in (1.0, -1.0)]
+        slope = (losses[0] - losses[1]) / 2e-2
+        assert slope == pytest.approx(float((gradient * direction).sum()), rel=2e-2, abs=1e-3)
+
+
+def loss_after(trainer: Any, flown: Any, change: Any) -> float:
+    """The loss of a window whose actions are changed, as flown by the fleet."""
+    from propwash.gym._differentiable import StateWindow
+
+    torch = pytest.importorskip("torch")
+    engine, names = trainer.engine, ("position", "velocity", "attitude", "body_rates")
+    engine.fleet.restore(flown.start)
+    task = engine.task
+    rows = [[np.array(getattr(engine.fleet, name)) for name in names]]
+    actions = flown.actions.clone()
+    actions[1:] += change
+    bearings = flown.command
+    for t in range(len(change)):
+        command: Any = engine.actions.command(actions[t + 1].numpy())
+        if hasattr(command, "velocity"):  # feedback through the bearing is not differentiated
+            moved = engine.actions.command(flown.actions[t + 1].numpy())
+            velocity = bearings.velocity[t] + command.velocity - moved.velocity
+            command = type(command)(velocity, bearings.yaw[t])
+        engine.fleet.step(command, substeps=engine.settings.substeps)
+        rows.append([np.array(getattr(engine.fleet, name)) for name in names])
+    states = [torch.from_numpy(np.stack(part)) for part in zip(*rows, strict=True)]
+    position, velocity, attitude, rates = states
+    target = torch.from_numpy(np.array(task.target(engine.state))).expand_as(position)
+    still = torch.zeros_like(target)
+    window = StateWindow(position, velocity, attitude, rates, actions, target, still)
+    return float((task.loss(window) * flown.live).mean())
+
+
+def test_the_loss_of_the_obstacles_has_the_derivative_of_its_differences() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.gym._differentiable import StateWindow
+
+    scene = Scene([GROUND, trunk(10.0, 0.0)], start=START)
+    envs = pg.make_vec(
+        pg.ForestFlight, 1, scene=scene, goal=(1e5, 0.0, 2.0), action="goal_velocity"
+    )
+    task: Any = envs._engine.task
+    points = np.array([[9.0, 0.5], [9.9, 0.1], [10.2, -0.5], [4.0, 0.0]])
+    position = torch.tensor([[[0.0, 0.0, 2.0]], *[[[x, y, 2.0]] for x, y in points]])
+    still = torch.zeros_like(position)
+    actions, target = torch.zeros(5, 1, 3), torch.tensor([1e5, 0.0, 2.0]).expand_as(position)
+    attitude = torch.zeros(5, 1, 4)
+
+    def loss(place: Any) -> Any:
+        return task.loss(StateWindow(place, still, attitude, still, actions, target, still))
+
+    place = position.clone().requires_grad_()
+    loss(place).sum().backward()
+    for axis in (0, 1):
+        step = torch.zeros(3)
+        step[axis] = 2e-3
+        above, below = loss(position + step), loss(position - step)
+        slope = (above - below) / 4e-3
+        torch.testing.assert_close(place.grad[1:, :, axis], slope, rtol=2e-2, atol=2e-2)
+    assert place.grad[4].abs().max() < 1e-9  # far from the tree
+
+
+def test_wrong_scenes_and_options_are_refused() -> None:
+    free = Scene([GROUND, trunk(10.0, 0.0)], start=START)
+    with pytest.raises(ValueError, match="expected one with obstacles, 'scene' has none"):
+        pg.ForestFlight(scene=Scene([GROUND], start=START), goal=(5, 0, 2))
+    with pytest.raises(ValueError, match=r"goal = \(10.0, 0.2, 2.0\): expected a point.*'trunk'"):
+        pg.ForestFlight(scene=free, goal=(10.0, 0.2, 2.0))
+    inside = Scene(free.items, start=Start(position=(10.0, 0.1, 2.0)))
+    with pytest.raises(ValueError, match=r"start = \(10.0, 0.1, 2.0\): .* in contact with 'trunk'"):
+        pg.ForestFlight(scene=inside, goal=(5, 0, 2))
+    with pytest.raises(ValueError, match="scene: expected a start"):
+        pg.ForestFlight(scene=Scene(free.items), goal=(5, 0, 2))
+    with pytest.raises(ValueError, match="goal: expected"):
+        pg.ForestFlight(scene=free)
+    with pytest.raises(ValueError, match="expected None without a scene"):
+        pg.ForestFlight(goal=(5, 0, 2))
+    with pytest.raises(ValueError, match="'goal_velocity': expected a task with a set speed"):
+        pg.make_vec(pg.Hover, 1, action="goal_velocity")
+    with pytest.raises(ValueError, match="that divide depth_size"):
+        pg.make_vec(pg.ForestFlight, 1, observation="depth", depth_pool=(3, 1))
+    with pytest.raises(TypeError, match="outer_loops: there is no 'tilt_limits'"):
+        pg.make_vec(pg.ForestFlight, 1, action="velocity", outer_loops={"tilt_limits": 0.9})
+    with pytest.raises(ValueError, match="no effect with 'rate_thrust'"):
+        pg.make_vec(pg.ForestFlight, 1, outer_loops={"tilt_limit": 0.9})
+
+
+def test_bptt_refuses_what_it_cannot_differentiate() -> None:
+    pytest.importorskip("torch")
+    from propwash.gym import bptt, recipes
+
+    args = bptt.BpttArgs(num_steps=4)
+    with pytest.raises(ValueError, match="expected one with a loss for gradients"):
+        bptt.BPTT(pg.make_vec(pg.Hover, 2, noise=False), args, 1)
+    with pytest.raises(ValueError, match="action: expected 'goal_velocity' or 'rate_thrust'"):
+        bptt.BPTT(pg.make_vec(pg.ForestFlight, 2, noise=False, action="velocity"), args, 1)
+    with pytest.raises(ValueError, match="noise, privileged: expected False"):
+        bptt.BPTT(pg.make_vec(pg.ForestFlight, 2), args, 1)
+    with pytest.raises(ValueError, match="--method bptt: expected forest or a task with"):
+        recipes.recipe("hover", method="bptt")
+
+
+def trainer(seed: int = 1, envs: int = 48, **args: Any) -> Any:
+    torch = pytest.importorskip("torch")
+    from propwash.gym import bptt
+
+    torch.set_num_threads(1)
+    made = pg.make_vec(pg.ForestFlight, envs, copy=False, **{**bptt.FOREST, **bptt.COARSE})
+    return bptt.BPTT(made, bptt.BpttArgs(**args), seed)
+
+
+def test_training_continues_bit_identically_from_its_state() -> None:
+    def weights(learner: Any) -> list[bytes]:
+        return [each.detach().numpy().tobytes() for each in learner.parameters]
+
+    args: dict[str, Any] = {"num_steps": 6, "restart_every": 2, "scale_iterations": 3}
+    whole = trainer(envs=12, **args)
+    for _ in range(2):
+        whole.iterate()
+    state = copy.deepcopy(whole.state_dict())
+    part = trainer(envs=12, **args)
+    part.load_state_dict(state)
+    for learner in (whole, part):
+        for _ in range(3):
+            learner.iterate()
+    assert weights(whole) == weights(part)
+
+
+@pytest.mark.slow
+def test_the_lesson_reaches_its_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`python -m propwash train forest --seed 1`, whose figures docs/forest.md states."""
+    pytest.importorskip("onnxruntime")
+    from propwash.cli import main
+
+    folder = tmp_path / "forest"
+    main.main(["train", "forest", "--seed", "1", "--out", str(folder)])
+    printed = capsys.readouterr().out
+    arrived = re.findall(r"arrived, at (\d) m/s set \[%\] +([\d.]+)", printed)
+    trained, straight = arrived[:3], arrived[3:]
+    assert [speed for speed, _ in arrived] == ["3", "5", "7"] * 2
+    for (_, percent), least in zip(trained, LEAST, strict=True):
+        assert float(percent) > least
+    assert all(float(percent) < 35.0 for _, percent in straight)
+    assert (folder / "policy.onnx").exists()
+
+
+def test_a_training_of_seconds_arrives_more_often_than_a_straight_flight(tmp_path: Path) -> None:
+    from propwash.gym import bptt, policy
+
+    pytest.importorskip("onnxruntime")
+    learner = trainer(num_steps=20, decay_steps=57_600)
+    while learner.global_step < 57_600:
+        learner.iterate()
+    description = policy.describe("forest", {**bptt.FOREST, "speed": 4.0})
+    policy.save(learner.policy, tmp_path / "policy.onnx", description)
+    loaded = policy.Policy.load(tmp_path / "policy.onnx")
+    envs = loaded.make_vec(60, copy=False)
+    arrived = np.mean(evaluate(loaded, envs, 5).infos["success"])
+    straight = evaluate(lambda seen: np.zeros((60, 3), np.float32), envs, 5)
+    assert arrived > np.mean(straight.infos["success"]) + 0.2
+    images = np.full((1, loaded.observation_size), 0.1, np.float32)
+    images[0, 7] = np.nan
+    with pytest.raises(ValueError, match="expected finite numbers, got nan in column 7 of row 0"):
+        policy.Policy.load(tmp_path / "policy.onnx").act(images)
