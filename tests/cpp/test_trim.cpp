@@ -54,6 +54,9 @@ pw::VehicleParameters random_vehicle(pw::VehicleParameters vehicle, Dice& dice) 
   vehicle.rotor_drag.blow_back = dice.uniform(0.0, 0.3) * j(0, 0);
   const double coefficient = vehicle.rotors[0].thrust_coefficient;
   vehicle.inflow = {dice.uniform(0.0, 30.0) * coefficient, dice.uniform(0.0, 300.0) * coefficient};
+  vehicle.inflow.radius = 0.06;
+  vehicle.inflow.drag = dice.uniform(0.0, 30.0) * coefficient;
+  vehicle.inflow.flapping = dice.uniform(0.0, 3.0) * coefficient;
   return vehicle;
 }
 
