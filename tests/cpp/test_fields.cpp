@@ -379,8 +379,7 @@ TEST_CASE("fields that determine the work of a step are marked structural", "[fi
     if (field.structural) structural.insert(field.name);
   }
   CHECK(structural == std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
-                                                 "battery.cells", "imu.rate",
-                                                 "inflow.radius"});
+                                                 "battery.cells", "imu.rate", "inflow.radius"});
 }
 
 TEST_CASE("the fields of a sensor are views of its parameters", "[fields]") {

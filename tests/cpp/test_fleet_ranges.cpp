@@ -138,9 +138,8 @@ class Extremes {
     if (flow > moment) v.inflow.radius = 0.0;
     v.inflow.drag = std::min({1e6, 99.0 * v.body.mass / speeds, moment / std::max(levers, 1e-30)}) *
                     between(1e-9, 1.0);
-    v.inflow.axial_drag =
-        std::min(1e6, 9.9 * v.body.mass / static_cast<double>(v.rotors.size())) *
-        between(1e-9, 1.0);
+    v.inflow.axial_drag = std::min(1e6, 9.9 * v.body.mass / static_cast<double>(v.rotors.size())) *
+                          between(1e-9, 1.0);
     v.inflow.flapping = std::min(1e6, moment / speeds) * between(1e-9, 1.0);
     v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};
     if (chance() < 0.5) {

@@ -33,8 +33,17 @@ template <class P>
 PROPWASH_FN P induced_in_hover(const P& radius, const P& thrust_coefficient) {
   const P disc(constant<P>(2.0 * 3.14159265358979323846 * air_density));
   const P zero(constant<P>(0));
-  return select(zero < radius,
-                sqrt(thrust_coefficient / disc) / max(radius, P(constant<P>(1e-9))), zero);
+  return select(zero < radius, sqrt(thrust_coefficient / disc) / max(radius, P(constant<P>(1e-9))),
+                zero);
+}
+
+/// The velocity of a hub in (A3) to (A6): each component is limited to 1000 m/s, so that the forces
+/// of any body rates are finite.
+template <class T>
+PROPWASH_FN Vec3<T> limited_flow(const Vec3<T>& hub_velocity_B) {
+  const T limit(constant<T>(1e3));
+  return {clamp(hub_velocity_B.x, -limit, limit), clamp(hub_velocity_B.y, -limit, limit),
+          clamp(hub_velocity_B.z, -limit, limit)};
 }
 
 /// (A1) The change of thrust divided by the thrust coefficient [(rad/s)^2], for `axial` and
@@ -43,8 +52,7 @@ PROPWASH_FN P induced_in_hover(const P& radius, const P& thrust_coefficient) {
 /// still air, so that thrust is not reversed.
 template <class T, class P>
 PROPWASH_FN T inflow_change(const InflowParameters<P>& inflow, const Vec3<P>& axis_B,
-                            const T& speed, const Vec3<T>& hub_velocity_B,
-                            const T& excess = T{}) {
+                            const T& speed, const Vec3<T>& hub_velocity_B, const T& excess = T{}) {
   const T axial = dot(hub_velocity_B, axis_B);
   const Vec3<T> lateral_B = hub_velocity_B - axis_B * axial;
   const T square = speed * speed;
@@ -54,12 +62,12 @@ PROPWASH_FN T inflow_change(const InflowParameters<P>& inflow, const Vec3<P>& ax
   return select(speed < T(constant<T>(0)), -change, change);
 }
 
-/// (A2), (A3) The induced velocity minus that in hover [m/s], along the axis of thrust; coefficients
-/// as for inflow_change. `hover` is that of induced_in_hover. Three steps of Newton's method.
+/// (A2), (A3) The induced velocity minus that in hover [m/s], along the axis of thrust;
+/// coefficients as for inflow_change. `hover` is that of induced_in_hover. Three steps of Newton's
+/// method.
 template <class T, class P>
 PROPWASH_FN T induced_excess(const InflowParameters<P>& inflow, const P& hover,
-                             const Vec3<P>& axis_B, const T& speed,
-                             const Vec3<T>& hub_velocity_B) {
+                             const Vec3<P>& axis_B, const T& speed, const Vec3<T>& hub_velocity_B) {
   const T zero(constant<T>(0));
   const T along = dot(hub_velocity_B, axis_B);
   const Vec3<T> lateral_B = hub_velocity_B - axis_B * along;

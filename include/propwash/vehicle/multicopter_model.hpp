@@ -241,23 +241,23 @@ PROPWASH_FN ForceTorque<T> ground_wrench(const MulticopterModel<P, N, Shape>& mo
     const T& speed = speeds[i];
     const T in_still_air = signed_square(speed);
     const Vec3<T> hub_velocity_B = air_velocity_B + cross(state.body_rates, rotor.position_B);
+    const Vec3<T> flow_B = limited_flow(hub_velocity_B);
     T excess = zero;
     if (model.air.has_induced_flow) {
-      excess = induced_excess(rotor.inflow, rotor.induced_in_hover, rotor.axis_B, speed,
-                              hub_velocity_B);
+      excess = induced_excess(rotor.inflow, rotor.induced_in_hover, rotor.axis_B, speed, flow_B);
     }
     const T change = inflow_change(rotor.inflow, rotor.axis_B, speed, hub_velocity_B, excess);
     const T factor = ground_effect_factor(
         model.air.ground_area, height + dot(up_B, rotor.position_B), dot(up_B, rotor.axis_B));
     const Vec3<T> force_B =
         model.rotors[i].force_B * ((in_still_air + change) * factor - in_still_air) +
-        lateral_rotor_force(rotor.inflow, rotor.axis_B, speed, hub_velocity_B);
+        lateral_rotor_force(rotor.inflow, rotor.axis_B, speed, flow_B);
     sum.force_B = sum.force_B + force_B;
     sum.torque_B = sum.torque_B + cross(rotor.position_B, force_B) +
-                   flapping_torque(rotor.inflow, rotor.axis_B, speed, hub_velocity_B);
+                   flapping_torque(rotor.inflow, rotor.axis_B, speed, flow_B);
     if (model.air.has_induced_flow) {
-      const T torque = induced_torque(rotor.induced_in_hover, rotor.axis_B, speed, hub_velocity_B,
-                                      change, excess);
+      const T torque =
+          induced_torque(rotor.induced_in_hover, rotor.axis_B, speed, flow_B, change, excess);
       sum.torque_B = sum.torque_B - model.rotors[i].force_B * (torque * rotor.spin);
     }
   }

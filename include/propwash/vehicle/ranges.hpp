@@ -83,9 +83,9 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
     const double speed = detail::full_speed(vehicle.motor, index++);
     thrust += rotor.thrust_coefficient * speed * speed;
     const double induced = induced_in_hover(vehicle.inflow.radius, rotor.thrust_coefficient);
-    torque += ((norm(rotor.position) + induced) * rotor.thrust_coefficient +
-               rotor.torque_coefficient) *
-              speed * speed;
+    torque +=
+        ((norm(rotor.position) + induced) * rotor.thrust_coefficient + rotor.torque_coefficient) *
+        speed * speed;
     momentum += rotor.inertia * speed;
     const double coefficient = rotor.thrust_coefficient * speed;
     axial = std::max(axial, vehicle.inflow.axial / coefficient);

@@ -34,8 +34,8 @@ struct TickSwitches {
   bool external_wrench = false;  ///< force or torque from outside
 
   PROPWASH_MEMBERS(gyroscopic_term, has_lever_arm, imu_is_rotated, is_digital, process_noise,
-                   imu_noise, bias_walk, rotor_flow, induced_flow, contact, imu_is_slower, turbulence, wind,
-                   ground, battery, battery_circuit, external_wrench)
+                   imu_noise, bias_walk, rotor_flow, induced_flow, contact, imu_is_slower,
+                   turbulence, wind, ground, battery, battery_circuit, external_wrench)
 
   /// Whether random numbers are drawn.
   PROPWASH_FN constexpr bool any_noise() const {

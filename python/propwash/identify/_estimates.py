@@ -86,9 +86,9 @@ class LogEstimate:
     def notes(self) -> list[str]:
         """Trims that the assumed scatter does not explain; mostly empty."""
         return [
-            f"{self.flight.path.name}: {trim.name} = {trim.value:+.3g} {trim.unit} is at its limit, "
-            f"three prior deviations from the vehicle: the flight is of another vehicle or its body "
-            f"frame is wrong; else use a larger identify.Scatter"
+            f"{self.flight.path.name}: {trim.name} = {trim.value:+.3g} {trim.unit} is at its "
+            f"limit, three prior deviations from the vehicle: the flight is of another vehicle, or "
+            f"its body frame is wrong; else use a larger identify.Scatter"
             for trim in self.trims
             if trim.at_bound
         ]
