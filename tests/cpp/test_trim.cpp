@@ -54,8 +54,9 @@ pw::VehicleParameters random_vehicle(pw::VehicleParameters vehicle, Dice& dice) 
   vehicle.rotor_drag.blow_back = dice.uniform(0.0, 0.3) * j(0, 0);
   const double coefficient = vehicle.rotors[0].thrust_coefficient;
   vehicle.inflow = {dice.uniform(0.0, 30.0) * coefficient, dice.uniform(0.0, 300.0) * coefficient};
-  vehicle.inflow.drag = dice.uniform(0.0, 30.0) * coefficient;
-  vehicle.inflow.flapping = dice.uniform(0.0, 3.0) * coefficient;
+  vehicle.inflow.radius = 0.5 * norm(vehicle.rotors[0].position);
+  vehicle.inflow.drag = 0.3 * vehicle.inflow.axial;
+  vehicle.inflow.flapping = 0.03 * vehicle.inflow.axial;
   return vehicle;
 }
 
