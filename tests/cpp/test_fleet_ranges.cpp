@@ -127,18 +127,20 @@ class Extremes {
     }
     v.inflow = {loss * between(1e-9, 1.0), gain * between(1e-9, 1.0)};
     v.inflow.radius = chance() < 0.5 ? 0.0 : between(1e-3, 100.0);
-    double speeds = 0.0, levers = 0.0, flow = 0.0;
+    double speeds = 0.0, levers = 0.0, arms = 0.0, flow = 0.0;
     for (std::size_t i = 0; i < v.rotors.size(); ++i) {
       const double speed = pw::detail::full_speed(v.motor, static_cast<int>(i));
       speeds += speed, levers += norm(v.rotors[i].position) * speed;
+      arms += norm(v.rotors[i].position);
       flow += v.rotors[i].thrust_coefficient * speed;
     }
-    // the moment of all three terms is limited
+    // the moment of all terms is limited
     const double moment = 3e3 * smallest;
     if (flow > moment) v.inflow.radius = 0.0;
     v.inflow.drag = std::min({1e6, 99.0 * v.body.mass / speeds, moment / std::max(levers, 1e-30)}) *
                     between(1e-9, 1.0);
-    v.inflow.axial_drag = std::min(1e6, 9.9 * v.body.mass / static_cast<double>(v.rotors.size())) *
+    v.inflow.axial_drag = std::min({1e6, 9.9 * v.body.mass / static_cast<double>(v.rotors.size()),
+                                    0.06 * moment / std::max(arms, 1e-30)}) *
                           between(1e-9, 1.0);
     v.inflow.flapping = std::min(1e6, moment / speeds) * between(1e-9, 1.0);
     v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};

@@ -37,11 +37,11 @@ PROPWASH_FN P induced_in_hover(const P& radius, const P& thrust_coefficient) {
                 zero);
 }
 
-/// The velocity of a hub in (A3) to (A6): each component is limited to 1000 m/s, so that the forces
+/// The velocity of a hub in (A3) to (A6): each component is limited to 300 m/s, so that the forces
 /// of any body rates are finite.
 template <class T>
 PROPWASH_FN Vec3<T> limited_flow(const Vec3<T>& hub_velocity_B) {
-  const T limit(constant<T>(1e3));
+  const T limit(constant<T>(300));
   return {clamp(hub_velocity_B.x, -limit, limit), clamp(hub_velocity_B.y, -limit, limit),
           clamp(hub_velocity_B.z, -limit, limit)};
 }

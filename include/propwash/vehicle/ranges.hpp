@@ -91,7 +91,8 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
     axial = std::max(axial, vehicle.inflow.axial / coefficient);
     translational = std::max(translational, vehicle.inflow.translational / (coefficient * speed));
     speeds += speed;
-    moment += (vehicle.inflow.flapping + norm(rotor.position) * vehicle.inflow.drag) * speed;
+    moment += (vehicle.inflow.flapping + norm(rotor.position) * vehicle.inflow.drag) * speed +
+              5.0 * norm(rotor.position) * vehicle.inflow.axial_drag;  // at 5 m/s along the axis
     if (induced > 0.0) moment += coefficient;
   }
   double rotational = 0.0;  // the largest row sum bounds the spectral norm
@@ -136,8 +137,11 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
             vehicle.inflow.axial_drag * static_cast<double>(vehicle.rotors.size()) / mass},
       Ratio{"moment of [inflow] at full speed over moment of inertia", "rad/(m s)", 0.0, 1e4,
             "body.inertia, rotors.position, rotors.thrust_coefficient, inflow.radius, inflow.drag, "
-            "inflow.flapping and motor.speed_max",
+            "inflow.axial_drag, inflow.flapping and motor.speed_max",
             moment / inertia},
+      Ratio{"rotor_drag.linear times moment of [inflow] over moment of inertia", "rad/(m s^2)", 0.0,
+            1e3, "rotor_drag.linear and [inflow]; set one of them",
+            norm(vehicle.rotor_drag.linear) * moment / inertia},
       Ratio{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
             "body.mass and process_noise.force", std::sqrt(vehicle.process_noise.force) / mass},
       Ratio{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,
