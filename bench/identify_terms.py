@@ -37,7 +37,7 @@ def variants() -> dict[str, tuple[pw.VehicleParameters, tuple[str, ...], tuple[s
         "no trims": (guess, (), (), False),
         "no blow-back": (still, ("blow_back",), (), True),
         "inflow": (guess, ("drag_z",), FLOW[:2], True),
-        "ground effect": (near, (), FLOW[2:], True),
+        "ground effect": (near, (), ("ground_effect",), True),
     }
 
 

@@ -176,6 +176,10 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(rotor_drag.blow_back);
   MEMBER(inflow.axial);
   MEMBER(inflow.translational);
+  MEMBER(inflow.radius);
+  MEMBER(inflow.drag);
+  MEMBER(inflow.axial_drag);
+  MEMBER(inflow.flapping);
   MEMBER(ground_effect.radius);
   MEMBER(ground_effect.coefficient);
   MEMBER(ground_effect.height);
@@ -377,7 +381,7 @@ TEST_CASE("fields that determine the work of a step are marked structural", "[fi
     if (field.structural) structural.insert(field.name);
   }
   CHECK(structural == std::set<std::string_view>{"motor.command_delay", "battery.nominal_voltage",
-                                                 "battery.cells", "imu.rate"});
+                                                 "battery.cells", "imu.rate", "inflow.radius"});
 }
 
 TEST_CASE("the fields of a sensor are views of its parameters", "[fields]") {

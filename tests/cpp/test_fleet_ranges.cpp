@@ -85,7 +85,7 @@ class Extremes {
     v.rotor_drag.linear =
         parallel_ ? pw::Vec3<double>{} : pw::Vec3<double>{1.0, 1.0, 1.0} * between(1e-3, 100.0);
     v.rotor_drag.blow_back = parallel_ ? 0.0 : smallest * between(1e-6, 999.0);
-    if (!parallel_ && chance() < 0.7) make_flow(v);
+    if (!parallel_ && chance() < 0.7) make_flow(v, smallest);
     v.process_noise.force = std::pow(v.body.mass * between(1e-6, 10.0), 2);
     v.process_noise.torque = std::pow(smallest * between(1e-6, 100.0), 2);
     v.battery.nominal_voltage = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-3, 1e6);
@@ -120,7 +120,7 @@ class Extremes {
             between(0.01, 1.0),
             chance() < 0.3 ? 0.0 : between(1e-3, 1e6)};
   }
-  void make_flow(pw::VehicleParameters& v) {
+  void make_flow(pw::VehicleParameters& v, double smallest) {
     double loss = 1e6, gain = 1e6;
     for (std::size_t i = 0; i < v.rotors.size(); ++i) {
       const double speed = pw::detail::full_speed(v.motor, static_cast<int>(i));
@@ -128,6 +128,23 @@ class Extremes {
       gain = std::min(gain, v.rotors[i].thrust_coefficient * speed * speed * 99.0);
     }
     v.inflow = {loss * between(1e-9, 1.0), gain * between(1e-9, 1.0)};
+    v.inflow.radius = chance() < 0.5 ? 0.0 : between(1e-3, 100.0);
+    double speeds = 0.0, levers = 0.0, arms = 0.0, flow = 0.0;
+    for (std::size_t i = 0; i < v.rotors.size(); ++i) {
+      const double speed = pw::detail::full_speed(v.motor, static_cast<int>(i));
+      speeds += speed, levers += norm(v.rotors[i].position) * speed;
+      arms += norm(v.rotors[i].position);
+      flow += v.rotors[i].thrust_coefficient * speed;
+    }
+    // the moment of all terms is limited
+    const double moment = 3e3 * smallest;
+    if (flow > moment) v.inflow.radius = 0.0;
+    v.inflow.drag = std::min({1e6, 99.0 * v.body.mass / speeds, moment / std::max(levers, 1e-30)}) *
+                    between(1e-9, 1.0);
+    v.inflow.axial_drag = std::min({1e6, 9.9 * v.body.mass / static_cast<double>(v.rotors.size()),
+                                    0.06 * moment / std::max(arms, 1e-30)}) *
+                          between(1e-9, 1.0);
+    v.inflow.flapping = std::min(1e6, moment / speeds) * between(1e-9, 1.0);
     v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};
     if (chance() < 0.5) {
       v.contact = {between(1e-3, 100.0), between(0.1, 10.0), between(0.1, 10.0),
@@ -304,6 +321,10 @@ TEST_CASE("a ratio outside its range is rejected with the names of its parameter
   refused([](Vehicle& v) { v.inflow.axial = 1.0; }, "inflow.axial over", "inflow.axial");
   refused([](Vehicle& v) { v.inflow.translational = 1e3; }, "inflow.translational over",
           "inflow.translational");
+  refused([](Vehicle& v) { v.inflow.drag = 1.0; }, "inflow.drag at full speed", "inflow.drag");
+  refused([](Vehicle& v) { v.inflow.axial_drag = 10.0; }, "inflow.axial_drag of all rotors",
+          "inflow.axial_drag");
+  refused([](Vehicle& v) { v.inflow.flapping = 1.0; }, "moment of [inflow]", "inflow.flapping");
   refused([](Vehicle& v) { v.process_noise.force = 1e3; }, "root of", "process_noise.force");
   refused([](Vehicle& v) { v.process_noise.torque = 10.0; }, "root of", "process_noise.torque");
   refused(

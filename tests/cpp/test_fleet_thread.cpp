@@ -54,7 +54,7 @@ VehicleParameters with_all_terms(VehicleParameters vehicle) {
   vehicle.body.inertia(0, 1) = vehicle.body.inertia(1, 0) = 0.1 * vehicle.body.inertia(0, 0);
   vehicle.motor.time_constant_down *= 1.5;
   vehicle.rotor_drag.linear = {0.1, 0.1, 0.05};
-  vehicle.inflow = {1e-7, 1e-2};
+  vehicle.inflow = {1e-7, 1e-2, 0.1, 1e-5, 1e-4, 1e-6};
   vehicle.ground_effect.radius = 0.1;
   vehicle.contact.frequency = 15.0, vehicle.contact.leg = 0.03, vehicle.contact.height = -0.2;
   vehicle.battery = {14.8, 4.0, 1.3, 4.2, 0.02, 0.01, 2.0, 0.7, 5.0};

@@ -80,7 +80,7 @@ pw::VehicleParameters frd_vehicle() {
   vehicle.body.gravity = {0.1, -0.2, 9.81};
   vehicle.drag.rotational = {{1e-4, 1e-5, 0, 1e-5, 2e-4, 2e-5, 0, 2e-5, 3e-4}};
   vehicle.rotor_drag.linear = {0.1, 0.2, 0.3};
-  vehicle.inflow = {2e-4, 3e-3};
+  vehicle.inflow = {2e-4, 3e-3, 0.06, 1e-4, 2e-3, 1e-5};
   vehicle.motor.time_constant_down = 0.03;
   for (auto& rotor : vehicle.rotors) {
     rotor.position = {rotor.position.x, -rotor.position.y, 0.01};

@@ -1,4 +1,6 @@
-// Inflow: blade element and momentum theory, limits, damping of heave, roll and pitch, trim.
+// Inflow: blade element and momentum theory, limits, damping, drag and flapping of the rotors,
+// trim.
+#include <propwash/control/outer_loop_parameters.hpp>
 #include <propwash/model/inflow.hpp>
 #include <propwash/vehicle/linearize.hpp>
 #include <propwash/vehicle/trim.hpp>
@@ -31,7 +33,9 @@ struct BladeElementRotor {
   }
   /// The inflow ratio, by bisection of momentum theory.
   double inflow(double climb, double advance) const {
-    double low = std::max(climb, 0.0), high = 1.0;
+    // below zero if the flow across the disc leaves too little induced flow against a descent
+    const double induced_at_zero = thrust_coefficient(0.0, advance) / (2.0 * advance);
+    double low = climb + induced_at_zero < 0.0 ? climb : std::max(climb, 0.0), high = 1.0;
     for (int n = 0; n < 200; ++n) {
       const double x = 0.5 * (low + high);
       const double induced =
@@ -58,7 +62,19 @@ struct BladeElementRotor {
     const auto c = parameters();
     return {c.axial / k(), c.translational / k()};
   }
+  /// The same for the blades alone, with momentum theory for the induced velocity.
+  pw::InflowParameters<double> of_blades_per_thrust() const {
+    const double common = density * area() * slope_solidity / 4.0;
+    return {radius * common / k(), pitch * common / k(), radius};
+  }
 };
+
+/// A rotor in the density of the model.
+BladeElementRotor rotor_in_standard_air() {
+  BladeElementRotor rotor;
+  rotor.density = pw::air_density;
+  return rotor;
+}
 
 /// A body without drag and gravity, with inflow.
 pw::VehicleParameters drifting_vehicle() {
@@ -92,6 +108,107 @@ TEST_CASE("the terms are the expansion of blade element and momentum theory", "[
     for (const double fraction : {-0.5, 0.5}) CHECK(error(fraction * induced, 0.0) < 0.05 * hover);
     CHECK(error(0.0, 0.5 * induced) < 0.05 * hover);
   }
+}
+
+TEST_CASE("with a radius the induced velocity is that of momentum theory", "[inflow]") {
+  const auto rotor = rotor_in_standard_air();
+  const auto inflow = rotor.of_blades_per_thrust();
+  const double hover = pw::induced_in_hover(inflow.radius, rotor.k());
+  CHECK(hover == Approx(rotor.hover_inflow() * rotor.radius));
+  CHECK(pw::induced_in_hover(0.0, rotor.k()) == 0.0);
+  const double speed = 700.0, induced = hover * speed, still = rotor.k() * speed * speed;
+  for (const double climb : {-0.4, 0.0, 0.5, 1.0}) {
+    for (const double lateral : {0.0, 0.5, 1.0, 2.0, 4.0}) {
+      CAPTURE(climb, lateral);
+      const pw::Vec3<double> hub{0.6 * lateral * induced, -0.8 * lateral * induced,
+                                 climb * induced};
+      const double excess = pw::induced_excess(inflow, hover, up, speed, hub);
+      const double change = pw::inflow_change(inflow, up, speed, hub, excess);
+      const double tip = speed * rotor.radius;
+      const double through = tip * rotor.inflow(hub.z / tip, lateral * induced / tip);
+      CHECK(std::abs(hub.z + induced + excess - through) < 0.02 * induced);
+      const double thrust = std::min(rotor.thrust(speed, hub.z, lateral * induced), 2.0 * still);
+      CHECK(std::abs(rotor.k() * change + still - thrust) < 0.01 * still);
+      // the torque changes by that of the power of the thrust
+      const double power = thrust * through - still * induced;
+      const double torque = pw::induced_torque(hover, up, speed, hub, change, excess);
+      CHECK(std::abs(rotor.k() * torque * speed - power) < 0.03 * still * induced);
+      // a rotor that spins backwards is the reflected rotor
+      const pw::Vec3<double> reflected{hub.x, hub.y, -hub.z};
+      CHECK(pw::induced_excess(inflow, hover, up, -speed, reflected) == -excess);
+      CHECK(pw::induced_torque(hover, up, -speed, reflected, -change, -excess) == -torque);
+    }
+  }
+  CHECK(pw::induced_excess(inflow, hover, up, 0.0, pw::Vec3<double>{}) == 0.0);
+  CHECK(pw::induced_torque(hover, up, 0.0, pw::Vec3<double>{}, 0.0, 0.0) == 0.0);
+}
+
+TEST_CASE("rotor drag opposes the flow across the axis and grows with rotor speed", "[inflow]") {
+  Dice dice(63);
+  pw::InflowParameters<double> inflow{};
+  inflow.drag = 2e-5, inflow.axial_drag = 3e-3, inflow.flapping = 4e-6;
+  for (int n = 0; n < 1000; ++n) {
+    const auto axis = dice.unit_vec3();
+    const double speed = dice.uniform(-2e3, 2e3);
+    const auto hub = dice.vec3(20.0);
+    const auto force = pw::lateral_rotor_force(inflow, axis, speed, hub);
+    CHECK(dot(force, axis) == Approx(0.0).margin(1e-12));
+    CHECK(dot(force, hub) <= 1e-12);  // no power from the air at rest
+    const auto reflected = hub - axis * (2.0 * dot(hub, axis));
+    CHECK(distance(pw::lateral_rotor_force(inflow, axis, -speed, reflected), force) <= 1e-12);
+    const auto torque = pw::flapping_torque(inflow, axis, speed, hub);
+    CHECK(distance(torque, cross(axis, hub) * (-4e-6 * speed)) <= 1e-12);
+  }
+  const pw::Vec3<double> level{5.0, 0.0, 0.0}, climbing{5.0, 0.0, 2.0}, falling{5.0, 0.0, -20.0};
+  CHECK(pw::lateral_rotor_force(inflow, up, 1e3, level).x == Approx(-0.1));
+  CHECK(pw::lateral_rotor_force(inflow, up, 1e3, climbing).x == Approx(-0.13));
+  CHECK(pw::lateral_rotor_force(inflow, up, 1e3, falling).x == 0.0);
+}
+
+TEST_CASE("lateral motion decays by the drag of the rotors", "[inflow]") {
+  auto vehicle = drifting_vehicle();
+  vehicle.inflow = {};
+  vehicle.inflow.drag = 5e-5;
+  const double speed = 800.0, dt = 1e-3;
+  const pw::RotorSpeeds<4> command{speed, speed, speed, speed};
+  Uav uav(vehicle, quiet());
+  auto state = uav.trim();
+  state.rotor_speeds = command.speeds;
+  const pw::Vec3<double> start{6.0, -2.0, 0.0};
+  state.velocity = start;
+  uav.reset(state);
+  const double thrust = 4.0 * vehicle.rotors[0].thrust_coefficient * speed * speed;
+  uav.set_external_wrench({0.0, 0.0, -thrust}, {});
+  const double rate = 4.0 * vehicle.inflow.drag * speed / vehicle.body.mass;
+  for (int n = 1; n <= 300; ++n) {
+    uav.step(command, dt);
+    REQUIRE(distance(uav.state().velocity, start * std::exp(-rate * n * dt)) <= 1e-10);
+  }
+  CHECK(norm(uav.imu().specific_force) == Approx(rate * norm(uav.state().velocity)).epsilon(1e-9));
+  // controllers assume the drag of hover
+  const auto assumed = pw::rotor_drag_in_hover(pw::vehicles::neurobem());
+  CHECK(assumed.linear.x == Approx(4.0 * 3.36e-5 * 1107.0 / 0.772).epsilon(1e-3));
+  CHECK(assumed.blow_back == Approx(4.0 * 3.3e-6 * 1107.0).epsilon(1e-3));
+}
+
+TEST_CASE("the induced torque of a climb yaws a vehicle with rotors of one spin", "[inflow]") {
+  auto vehicle = drifting_vehicle();
+  vehicle.body.inertia = pw::Mat3<double>::diagonal(0.01, 0.01, 0.01);
+  for (auto& rotor : vehicle.rotors) rotor.spin = 1.0, rotor.inertia = 0.0;
+  vehicle.inflow.radius = 0.06;
+  const pw::MulticopterModel<double, 4, pw::GeneralShape> model =
+      pw::make_model<double, 4, pw::GeneralShape>(vehicle);
+  pw::MulticopterState<double, 4> state;
+  state.rotor_speeds = {800.0, 800.0, 800.0, 800.0};
+  const auto yaw = [&](double climb) {
+    state.velocity = {0.0, 0.0, climb};
+    pw::MulticopterInput<double, 4, pw::Vec3<double>> input;
+    input.command = state.rotor_speeds;
+    return pw::multicopter_derivative(model, state, input).body_rates.z;
+  };
+  const auto& rotor = vehicle.rotors[0];
+  CHECK(yaw(0.0) == Approx(-4.0 * rotor.torque_coefficient * 800.0 * 800.0 / 0.01));
+  CHECK(std::abs(yaw(-1.0)) < std::abs(yaw(0.0)));
 }
 
 TEST_CASE("thrust is neither reversed nor more than doubled", "[inflow]") {
@@ -168,7 +285,8 @@ TEST_CASE("inflow damps roll and pitch, not yaw", "[inflow]") {
 
 TEST_CASE("only the velocity relative to the air matters", "[inflow]") {
   Dice dice(62);
-  const auto vehicle = drifting_vehicle();
+  auto vehicle = drifting_vehicle();
+  vehicle.inflow = {2e-4, 3e-3, 0.06, 1e-4, 2e-3, 1e-5};
   const auto wind = dice.vec3(3.0);
   Uav calm(vehicle, quiet()), windy(vehicle, quiet());
   auto state = calm.trim();

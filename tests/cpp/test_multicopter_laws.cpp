@@ -30,7 +30,7 @@ pw::VehicleParameters everything() {
   vehicle.motor.command_delay = 0.0035;
   vehicle.rotor_drag.linear = {0.3, 0.4, 0.1};
   vehicle.rotor_drag.blow_back = 0.002;
-  vehicle.inflow = {2e-4, 3e-3};
+  vehicle.inflow = {2e-4, 3e-3, 0.06, 1e-4, 2e-3, 1e-5};
   vehicle.imu.position = {0.05, 0.02, -0.03};
   return vehicle;
 }

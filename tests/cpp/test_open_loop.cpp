@@ -31,7 +31,7 @@ pw::VehicleParameters vehicle_with(int rotors) {
   }
   vehicle.motor.time_constant_down = 1.7 * vehicle.motor.time_constant_up[0];
   vehicle.rotor_drag = {{0.4, 0.3, 0.1}, 0.01};
-  vehicle.inflow = {1e-5, 1e-4};
+  vehicle.inflow = {1e-5, 1e-4, 0.05, 1e-5, 1e-4, 1e-6};
   vehicle.ground_effect = {0.8, 1.2, -5.0};
   vehicle.contact = {2.0, 0.7, 0.4, 0.1, 0.5};
   vehicle.imu.position = {0.02, -0.01, 0.03};
@@ -101,6 +101,9 @@ constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "rotor_drag.blow_back",
                                  "inflow.axial",
                                  "inflow.translational",
+                                 "inflow.drag",
+                                 "inflow.axial_drag",
+                                 "inflow.flapping",
                                  "ground_effect.radius",
                                  "ground_effect.coefficient",
                                  "ground_effect.height",

@@ -56,6 +56,9 @@ pw::VehicleParameters random_vehicle(pw::VehicleParameters vehicle, Dice& dice) 
   vehicle.rotor_drag.blow_back = dice.uniform(0.0, 0.3) * j(0, 0);
   const double coefficient = vehicle.rotors[0].thrust_coefficient;
   vehicle.inflow = {dice.uniform(0.0, 30.0) * coefficient, dice.uniform(0.0, 300.0) * coefficient};
+  vehicle.inflow.radius = 0.5 * norm(vehicle.rotors[0].position);
+  vehicle.inflow.drag = 0.3 * vehicle.inflow.axial;
+  vehicle.inflow.flapping = 0.03 * vehicle.inflow.axial;
   return vehicle;
 }
 
@@ -73,9 +76,10 @@ std::string message(const pw::VehicleParameters& vehicle, const SteadyFlight& fl
 TEST_CASE("every shipped vehicle has steady flights, straight and turning", "[trim]") {
   for (const auto& vehicle :
        {pw::vehicles::flightgoggles(), pw::vehicles::penguin(), pw::vehicles::blackbird(),
-        pw::vehicles::crazyflie(), pw::vehicles::hexacopter()}) {
+        pw::vehicles::crazyflie(), pw::vehicles::hexacopter(), pw::vehicles::neurobem()}) {
     const Any uav(vehicle, quiet());
-    for (const double velocity : {0.0, 2.0, 4.0, -3.0}) {
+    for (double velocity : {0.0, 2.0, 4.0, -3.0}) {
+      if (vehicle.name == "neurobem") velocity *= 5.0;
       for (const double climb : {0.0, 1.5, -2.0}) {
         for (const double yaw_rate : {0.0, 0.7, -2.0}) {
           const SteadyFlight flight{velocity, climb, yaw_rate};

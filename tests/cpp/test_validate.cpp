@@ -110,6 +110,10 @@ TEST_CASE("numbers out of range are named with the range", "[validate]") {
   require_range(FIELD(rotor_drag.blow_back), true);
   require_range(FIELD(inflow.axial), true);
   require_range(FIELD(inflow.translational), true);
+  require_range(FIELD(inflow.radius), true);
+  require_range(FIELD(inflow.drag), true);
+  require_range(FIELD(inflow.axial_drag), true);
+  require_range(FIELD(inflow.flapping), true);
   require_range(FIELD(ground_effect.radius), true);
   require_range(FIELD(ground_effect.coefficient), true);
   require_range(FIELD(contact.frequency), true);

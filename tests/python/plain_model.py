@@ -1,9 +1,9 @@
 """The equations of the multicopter in NumPy, written from the papers only.
 
 Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag,
-blow-back moment, inflow (Svacha et al., ICUAS 2017), ground effect (Cheeseman and Bennett 1955) and
-the contact of docs/model/contact.md. Only the names of the parameters come from the library. The
-state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
+blow-back moment, (A1) to (A6) of docs/model/inflow.md, ground effect (Cheeseman and Bennett 1955)
+and the contact of docs/model/contact.md. Only the names of the parameters come from the library.
+The state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
 """
 
 from __future__ import annotations
@@ -80,25 +80,60 @@ class PlainModel:
         linear = -self.mass * np.array(self.vehicle.rotor_drag.linear) * (r_wb.T @ v)
         return np.asarray(r_wb.T @ quadratic + linear)
 
-    def thrusts(self, x: Array) -> Array:
-        """(4) with inflow and ground effect, for speeds > 0."""
-        inflow, ground = self.vehicle.inflow, self.vehicle.ground_effect
-        speeds, static = x[ROTORS], self.k_thrust * x[ROTORS] ** 2
+    def flow(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """For speeds > 0: thrust by (A1), u, v_z and v_h of each rotor."""
+        inflow, speeds, k = self.vehicle.inflow, x[ROTORS], self.k_thrust
         r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
         hubs = r_wb.T @ (x[VELOCITY] - self.wind) + np.cross(x[RATES], self.positions)
         axial = np.sum(hubs * self.axes, axis=1)
-        across = np.sum(hubs**2, axis=1) - axial**2
-        change = inflow.translational * across - inflow.axial * speeds * axial
-        thrusts = static + np.clip(change, -static, static)
+        lateral = hubs - axial[:, np.newaxis] * self.axes
+        across = np.sum(lateral**2, axis=1)
+        hover = induced = self.hover_ratio() * speeds
+        for _ in range(3 * (inflow.radius > 0.0)):  # Newton's method for (A3)
+            through = axial + induced
+            flow = np.sqrt(across + through**2 + 1e-6)
+            change = inflow.translational * across - inflow.axial * speeds * (through - hover)
+            error = induced * flow - self.hover_ratio() ** 2 * (speeds**2 + change / k)
+            slope = flow + np.maximum(induced * through / flow, 0.0)
+            slope = slope + self.hover_ratio() ** 2 * inflow.axial / k * speeds
+            induced = np.clip(induced - error / slope, 0.0, 2.0 * hover)
+        change = inflow.translational * across
+        change = change - inflow.axial * speeds * (axial + induced - hover)
+        static = k * speeds**2
+        return static + np.clip(change, -static, static), induced, axial, lateral
+
+    def hover_ratio(self) -> Array:
+        """(A2), 0 without a radius."""
+        radius = self.vehicle.inflow.radius
+        disc = 2.0 * 1.225 * np.pi * max(radius, 1e-9) ** 2
+        return np.sqrt(self.k_thrust / disc) * (radius > 0.0)
+
+    def hub_wrench(self, x: Array) -> tuple[Array, Array]:
+        """(A5), and (A4) with (A6): force on each rotor, torque without that of the lever arms."""
+        inflow, speeds = self.vehicle.inflow, x[ROTORS]
+        thrusts, induced, axial, lateral = self.flow(x)
+        drag = np.maximum(inflow.drag * speeds + inflow.axial_drag * axial, 0.0)
+        power = thrusts * (axial + induced) / speeds
+        power = power - self.k_thrust * speeds**2 * self.hover_ratio()
+        torques = -inflow.flapping * speeds[:, np.newaxis] * np.cross(self.axes, lateral)
+        if inflow.radius > 0.0:
+            torques = torques + (self.signs * power)[:, np.newaxis] * self.axes
+        return -drag[:, np.newaxis] * lateral, torques
+
+    def thrusts(self, x: Array) -> Array:
+        """(4) with (A1) and ground effect, for speeds > 0."""
+        ground = self.vehicle.ground_effect
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
         height = x[POSITION][2] - ground.height + (self.positions @ r_wb.T)[:, 2]
         upward = np.maximum((self.axes @ r_wb.T)[:, 2], 0.0)
         distance = np.maximum(height, 1e-6) / np.maximum(upward, 1e-6)
         ratio = ground.coefficient * (ground.radius / (4.0 * distance)) ** 2
-        return np.asarray(thrusts / (1.0 - np.minimum(ratio, 0.25)))
+        return np.asarray(self.flow(x)[0] / (1.0 - np.minimum(ratio, 0.25)))
 
     def thrust_body(self, x: Array) -> Array:
-        """(2) and the force on the feet."""
-        return np.asarray(self.thrusts(x) @ self.axes + self.feet(x)[1].sum(axis=0))
+        """(2), (A5) and the force on the feet."""
+        forces = self.hub_wrench(x)[0] + self.feet(x)[1]
+        return np.asarray(self.thrusts(x) @ self.axes + forces.sum(axis=0))
 
     def feet(self, x: Array) -> tuple[Array, Array]:
         """Positions and forces of the feet, in body components."""
@@ -120,10 +155,11 @@ class PlainModel:
     def torque_body(self, x: Array, acceleration: Array) -> Array:
         """(3), (5), (7), the blow-back moment and the noise."""
         squares = x[ROTORS] * np.abs(x[ROTORS])
-        thrusts = self.thrusts(x)[:, np.newaxis] * self.axes
+        forces, torques = self.hub_wrench(x)
+        thrusts = self.thrusts(x)[:, np.newaxis] * self.axes + forces
         about_axis = self.signs * (self.k_torque * squares + self.rotor_inertia * acceleration)
         torque = np.cross(self.positions, thrusts).sum(axis=0) + about_axis @ self.axes
-        torque += np.cross(*self.feet(x)).sum(axis=0)
+        torque += np.cross(*self.feet(x)).sum(axis=0) + torques.sum(axis=0)
         torque -= (
             np.array(self.vehicle.drag.rotational) @ x[RATES] * float(np.linalg.norm(x[RATES]))
         )

@@ -47,7 +47,14 @@ def with_every_term() -> pw.VehicleParameters:
     """A vehicle with all terms of the general model."""
     return pw.vehicles.load("crazyflie").replace(
         name="every term",
-        inflow={"axial": 1e-6, "translational": 1e-4},
+        inflow={
+            "axial": 1e-6,
+            "translational": 1e-4,
+            "radius": 0.023,
+            "drag": 1e-6,
+            "axial_drag": 1e-4,
+            "flapping": 1e-8,
+        },
         ground_effect={"radius": 0.03, "height": -1.0},
         contact={"frequency": 8.0, "leg": 0.02},
         rotor_drag={"linear": (0.3, 0.4, 0.1), "blow_back": 1e-5},
@@ -85,6 +92,7 @@ def test_parameters_are_symbols() -> None:
         "drag.translational",
         "rotor_drag.linear",
         "inflow.axial",
+        "inflow.drag",
     ]
     vehicle = pw.vehicles.load("flightgoggles")
     model = casadi_model(vehicle, names)
@@ -101,6 +109,7 @@ def test_parameters_are_symbols() -> None:
     }
     drawn["rotor_drag.linear"] = rng.uniform(0.1, 0.5, (n, 3))
     drawn["inflow.axial"] = rng.uniform(1e-6, 1e-5, n)
+    drawn["inflow.drag"] = rng.uniform(1e-6, 1e-5, n)
     fleet.set_parameters(drawn)
     state, command = random_states(vehicle, n)
     expected = linearize(fleet, state, pw.RotorSpeeds(command)).drift

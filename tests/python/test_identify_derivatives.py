@@ -43,7 +43,14 @@ def problem(log: identify.FlightLog) -> FitProblem:
     """
     guess = pw.vehicles.load("crazyflie").replace(
         rotor_drag={"linear": (0.4, 0.4, 0.2)},
-        inflow={"axial": 2e-6, "translational": 8e-4},
+        inflow={
+            "axial": 2e-6,
+            "translational": 8e-4,
+            "radius": 0.023,
+            "drag": 2e-6,
+            "axial_drag": 8e-4,
+            "flapping": 2e-8,
+        },
         ground_effect={"radius": 0.3, "height": -1.0},
     )
     rng = np.random.default_rng(5)

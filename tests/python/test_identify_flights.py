@@ -82,6 +82,19 @@ def test_calibration_finds_the_trims_of_a_flight(synchronous: bool) -> None:
         assert after < 0.4 * before, quantity
 
 
+def test_a_trim_at_its_limit_is_reported() -> None:
+    """Of a flight with a body frame that is rotated by 0.04 rad."""
+    truth = true_vehicle()
+    rotated = changed(truth, [replace(catalogue(truth)["tilt_x"], spread=1.0)], [0.04])
+    log = simulated_flight(4.0, 5, rotated)
+    found = identify.calibrate(truth, log, 3.0, noise=NOISE, threads=1)
+    assert any("tilt_x" in note and "prior deviations" in note for note in found.notes)
+    assert all(note in found.table() for note in found.notes)
+    loose = identify.Scatter(tilt=0.05)
+    found = identify.calibrate(truth, log, 3.0, noise=NOISE, scatter=loose, threads=1)
+    assert not any("tilt_x" in note for note in found.notes)
+
+
 def test_the_battery_is_carried_beyond_the_calibration() -> None:
     """A log without voltage, whose battery is at 94 % and loses 1 % in 10 s at first."""
     truth = true_vehicle()

@@ -160,7 +160,8 @@ def test_insects_and_airliners_are_within_the_ranges(name: str, scale: float) ->
         )
         for rotor in v.rotors
     )
-    motor = {"time_constant_up": 1, "time_constant_down": 1, "command_delay": 1, "speed_max": -1}
+    motor = {"time_constant_up": 1, "time_constant_down": 1, "command_delay": 1}
+    motor |= {"speed_min": -1, "speed_max": -1}
     similar = v.replace(
         body={"mass": scaled(v.body.mass, 1, 0, 0), "inertia": scaled(v.body.inertia, 1, 2, 0)},
         rotors=rotors,
@@ -172,6 +173,14 @@ def test_insects_and_airliners_are_within_the_ranges(name: str, scale: float) ->
         rotor_drag={
             "linear": scaled(v.rotor_drag.linear, 0, 0, -1),
             "blow_back": scaled(v.rotor_drag.blow_back, 1, 1, -1),
+        },
+        inflow={
+            "axial": scaled(v.inflow.axial, 1, 0, 0),
+            "translational": scaled(v.inflow.translational, 1, -1, 0),
+            "radius": scaled(v.inflow.radius, 0, 1, 0),
+            "drag": scaled(v.inflow.drag, 1, 0, 0),
+            "axial_drag": scaled(v.inflow.axial_drag, 1, -1, 0),
+            "flapping": scaled(v.inflow.flapping, 1, 1, 0),
         },
         process_noise={
             "force": scaled(v.process_noise.force, 2, 2, -3),

@@ -196,13 +196,28 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   return p;
 }
 
+/// Linear drag and blow-back of all rotors at their mean speed in hover.
+template <class Vehicle>
+auto rotor_drag_in_hover(const Vehicle& vehicle) {
+  auto drag = vehicle.rotor_drag;
+  double coefficients = 0.0;
+  for (const auto& rotor : vehicle.rotors) coefficients += rotor.thrust_coefficient;
+  const double speeds = static_cast<double>(vehicle.rotors.size()) *
+                        std::sqrt(weight_of(vehicle.body) / coefficients);
+  const double lateral = vehicle.inflow.drag * speeds / vehicle.body.mass;
+  drag.linear = drag.linear + Vec3<double>{lateral, lateral, 0.0};
+  drag.blow_back += vehicle.inflow.flapping * speeds;
+  return drag;
+}
+
 /// The model of a vehicle that the trajectory controllers invert.
 template <class P, class Vehicle>
 ControlModel<P> make_control_model(const Vehicle& vehicle) {
+  const auto rotor_drag = rotor_drag_in_hover(vehicle);
   return {cast<P>(vehicle.body.gravity),
           cast<P>(vehicle.body.inertia),
           {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
-          {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
+          {cast<P>(rotor_drag.linear), P(rotor_drag.blow_back)}};
 }
 
 /// The constants of the outer loops of a vehicle for steps of dt [s].

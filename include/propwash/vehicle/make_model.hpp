@@ -20,8 +20,14 @@ inline bool is_uniform(const MotorParameters<double>& motor) {
 /// Whether a vehicle has inflow or ground effect.
 inline bool has_rotor_flow(const VehicleParameters& vehicle) {
   const auto& ground = vehicle.ground_effect;
-  return vehicle.inflow.axial != 0 || vehicle.inflow.translational != 0 ||
-         (ground.radius != 0 && ground.coefficient != 0);
+  bool has_flow = ground.radius != 0 && ground.coefficient != 0;
+  for_each_number(vehicle.inflow, [&](double x) { has_flow = has_flow || x != 0; });
+  return has_flow;
+}
+
+/// Whether momentum theory gives the induced velocity of a vehicle's rotors.
+inline bool has_induced_flow(const VehicleParameters& vehicle) {
+  return vehicle.inflow.radius != 0;
 }
 
 /// Whether a vehicle has contact with the ground.
@@ -104,10 +110,14 @@ void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model
   for (int i = 0; i < model.rotors.size(); ++i) {
     const auto& rotor = from.rotors[static_cast<std::size_t>(i)];
     feet.rotors_B[i] = cast<P>(rotor.position);
-    air.flow[i] = {cast<P>(rotor.position),
-                   cast<P>(rotor.axis),
-                   {P(from.inflow.axial / rotor.thrust_coefficient),
-                    P(from.inflow.translational / rotor.thrust_coefficient)}};
+    auto inflow = from.inflow;
+    inflow.axial = inflow.axial / rotor.thrust_coefficient;
+    inflow.translational = inflow.translational / rotor.thrust_coefficient;
+    auto& flow = air.flow[i];
+    flow.position_B = cast<P>(rotor.position), flow.axis_B = cast<P>(rotor.axis);
+    flow.spin = P(rotor.spin);
+    for_each_pair(flow.inflow, inflow, [](P& to, const auto& number) { to = P(number); });
+    flow.induced_in_hover = P(induced_in_hover(inflow.radius, rotor.thrust_coefficient));
   }
   air.ground_area = P(ground_effect_area(from.ground_effect));
   air.ground_height = P(from.ground_effect.height);
@@ -118,6 +128,7 @@ void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model
   feet.ground_height = P(contact.height);
   if constexpr (std::is_same_v<Vehicle, VehicleParameters>) {
     air.has_flow = has_rotor_flow(from);
+    air.has_induced_flow = has_induced_flow(from);
     feet.has_contact = has_contact(from);
   }
 }
@@ -125,8 +136,8 @@ void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model
 }  // namespace detail
 
 /// The constants of a vehicle, which must have the structure of Shape. Vehicle is
-/// VehicleParameters or DynamicsParameters, with which `air.has_flow` and `feet.has_contact` are
-/// false.
+/// VehicleParameters or DynamicsParameters, with which `air.has_flow`, `air.has_induced_flow` and
+/// `feet.has_contact` are false.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;

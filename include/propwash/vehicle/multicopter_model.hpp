@@ -26,8 +26,10 @@ template <class P>
 struct RotorFlow {
   Vec3<P> position_B{};          ///< m, from the centre of mass
   Vec3<P> axis_B{};              ///< unit vector of positive thrust
-  InflowParameters<P> inflow{};  ///< divided by the thrust coefficient
-  PROPWASH_MEMBERS(position_B, axis_B, inflow)
+  P spin{};                      ///< as of RotorParameters
+  InflowParameters<P> inflow{};  ///< `axial` and `translational` divided by the thrust coefficient
+  P induced_in_hover{};          ///< m/s/(rad/s), 0 without momentum theory
+  PROPWASH_MEMBERS(position_B, axis_B, spin, inflow, induced_in_hover)
 };
 
 /// The constants of the terms that depend on the air at the rotors.
@@ -35,10 +37,11 @@ template <class P, int N>
 struct RotorAir {
   RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
   bool has_flow = false;                ///< whether there is inflow or ground effect
+  bool has_induced_flow = false;        ///< whether momentum theory gives the induced velocity
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame
-  PROPWASH_MEMBERS(rotor_drag, has_flow, flow, ground_area, ground_height)
+  PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height)
 };
 
 /// No such terms.
@@ -219,7 +222,7 @@ PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& m
   return sum;
 }
 
-/// The contact, and what inflow and ground effect add to the thrust of the rotors. `state` moves
+/// The contact, and what inflow and ground effect add to the wrench of the rotors. `state` moves
 /// relative to the ground.
 template <class T, int N, class P, class Shape, class Wind>
 PROPWASH_FN ForceTorque<T> ground_wrench(const MulticopterModel<P, N, Shape>& model,
@@ -238,13 +241,25 @@ PROPWASH_FN ForceTorque<T> ground_wrench(const MulticopterModel<P, N, Shape>& mo
     const T& speed = speeds[i];
     const T in_still_air = signed_square(speed);
     const Vec3<T> hub_velocity_B = air_velocity_B + cross(state.body_rates, rotor.position_B);
-    const T in_flow =
-        in_still_air + inflow_change(rotor.inflow, rotor.axis_B, speed, hub_velocity_B);
+    const Vec3<T> flow_B = limited_flow(hub_velocity_B);
+    T excess = zero;
+    if (model.air.has_induced_flow) {
+      excess = induced_excess(rotor.inflow, rotor.induced_in_hover, rotor.axis_B, speed, flow_B);
+    }
+    const T change = inflow_change(rotor.inflow, rotor.axis_B, speed, hub_velocity_B, excess);
     const T factor = ground_effect_factor(
         model.air.ground_area, height + dot(up_B, rotor.position_B), dot(up_B, rotor.axis_B));
-    const Vec3<T> thrust_B = model.rotors[i].force_B * (in_flow * factor - in_still_air);
-    sum.force_B = sum.force_B + thrust_B;
-    sum.torque_B = sum.torque_B + cross(rotor.position_B, thrust_B);
+    const Vec3<T> force_B =
+        model.rotors[i].force_B * ((in_still_air + change) * factor - in_still_air) +
+        lateral_rotor_force(rotor.inflow, rotor.axis_B, speed, flow_B);
+    sum.force_B = sum.force_B + force_B;
+    sum.torque_B = sum.torque_B + cross(rotor.position_B, force_B) +
+                   flapping_torque(rotor.inflow, rotor.axis_B, speed, flow_B);
+    if (model.air.has_induced_flow) {
+      const T torque =
+          induced_torque(rotor.induced_in_hover, rotor.axis_B, speed, flow_B, change, excess);
+      sum.torque_B = sum.torque_B - model.rotors[i].force_B * (torque * rotor.spin);
+    }
   }
   return sum;
 }

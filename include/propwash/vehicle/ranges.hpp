@@ -77,16 +77,23 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
   const auto principal = detail::principal_values(vehicle.body.inertia);
   const double inertia = principal[0];
   double thrust = 0.0, torque = 0.0, momentum = 0.0, axial = 0.0, translational = 0.0;
+  double speeds = 0.0, moment = 0.0;
   int index = 0;
   for (const auto& rotor : vehicle.rotors) {
     const double speed = detail::full_speed(vehicle.motor, index++);
     thrust += rotor.thrust_coefficient * speed * speed;
-    torque += (norm(rotor.position) * rotor.thrust_coefficient + rotor.torque_coefficient) * speed *
-              speed;
+    const double induced = induced_in_hover(vehicle.inflow.radius, rotor.thrust_coefficient);
+    torque +=
+        ((norm(rotor.position) + induced) * rotor.thrust_coefficient + rotor.torque_coefficient) *
+        speed * speed;
     momentum += rotor.inertia * speed;
     const double coefficient = rotor.thrust_coefficient * speed;
     axial = std::max(axial, vehicle.inflow.axial / coefficient);
     translational = std::max(translational, vehicle.inflow.translational / (coefficient * speed));
+    speeds += speed;
+    moment += (vehicle.inflow.flapping + norm(rotor.position) * vehicle.inflow.drag) * speed +
+              5.0 * norm(rotor.position) * vehicle.inflow.axial_drag;  // at 5 m/s along the axis
+    if (induced > 0.0) moment += coefficient;
   }
   double rotational = 0.0;  // the largest row sum bounds the spectral norm
   for (int row = 0; row < 3; ++row) {
@@ -123,6 +130,18 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
             "inflow.axial, rotors.thrust_coefficient and motor.speed_max", axial},
       Ratio{"inflow.translational over thrust at full speed", "(s/m)^2", 0.0, 100.0,
             "inflow.translational, rotors.thrust_coefficient and motor.speed_max", translational},
+      Ratio{"inflow.drag at full speed over mass", "1/s", 0.0, 100.0,
+            "body.mass, inflow.drag and motor.speed_max", vehicle.inflow.drag * speeds / mass},
+      Ratio{"inflow.axial_drag of all rotors over mass", "1/m", 0.0, 10.0,
+            "body.mass and inflow.axial_drag",
+            vehicle.inflow.axial_drag * static_cast<double>(vehicle.rotors.size()) / mass},
+      Ratio{"moment of [inflow] at full speed over moment of inertia", "rad/(m s)", 0.0, 1e4,
+            "body.inertia, rotors.position, rotors.thrust_coefficient, inflow.radius, inflow.drag, "
+            "inflow.axial_drag, inflow.flapping and motor.speed_max",
+            moment / inertia},
+      Ratio{"rotor_drag.linear times moment of [inflow] over moment of inertia", "rad/(m s^2)", 0.0,
+            1e3, "rotor_drag.linear and [inflow]; set one of them",
+            norm(vehicle.rotor_drag.linear) * moment / inertia},
       Ratio{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
             "body.mass and process_noise.force", std::sqrt(vehicle.process_noise.force) / mass},
       Ratio{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,

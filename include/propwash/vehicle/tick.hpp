@@ -67,6 +67,7 @@ PROPWASH_FN void set_flags(TickConstants<P, N, Shape>& c, const TickSwitches& sw
   c.law.gyroscopic_term = switches.gyroscopic_term;
   if constexpr (Shape::has_rotor_air) {
     c.model.air.has_flow = switches.rotor_flow;
+    c.model.air.has_induced_flow = switches.induced_flow;
     c.model.feet.has_contact = switches.contact;
   }
 }

@@ -76,6 +76,7 @@ inline TracedDynamics trace_dynamics(const VehicleParameters& vehicle,
   auto model = make_model<Traced, Dynamic, GeneralShape>(parameters.result);
   model.feet.has_contact = has_contact(vehicle) || has("contact.");
   model.air.has_flow = has_rotor_flow(vehicle) || has("inflow.") || has("ground_effect.");
+  model.air.has_induced_flow = has_induced_flow(vehicle) || has("inflow.radius");
 
   detail::TraceReader read(inputs);
   MulticopterState<Traced, Dynamic> x;

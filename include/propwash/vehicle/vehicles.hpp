@@ -190,6 +190,51 @@ inline VehicleParameters hexacopter() {
   return vehicle;
 }
 
+/// The quadcopter of the NeuroBEM data set: 5.1-inch propellers, flown at up to 18 m/s.
+inline VehicleParameters neurobem() {
+  VehicleParameters vehicle;
+  vehicle.name = "neurobem";
+  vehicle.body.mass = 0.772;
+  vehicle.body.inertia = Mat3<double>::diagonal(0.0025, 0.0021, 0.0043);
+  vehicle.rotors.resize(4);
+  for (auto& rotor : vehicle.rotors) {
+    rotor.axis = {0.0, 0.0, 1.0};
+    rotor.thrust_coefficient = 1.545e-06;
+    rotor.torque_coefficient = 3.4e-08;
+    rotor.inertia = 6.62e-06;
+  }
+  vehicle.rotors[0].position = {-0.075, -0.1, 0.0};
+  vehicle.rotors[0].spin = -1.0;
+  vehicle.rotors[1].position = {0.075, -0.1, 0.0};
+  vehicle.rotors[1].spin = 1.0;
+  vehicle.rotors[2].position = {-0.075, 0.1, 0.0};
+  vehicle.rotors[2].spin = 1.0;
+  vehicle.rotors[3].position = {0.075, 0.1, 0.0};
+  vehicle.rotors[3].spin = -1.0;
+  vehicle.motor.time_constant_up = 0.033;
+  vehicle.motor.time_constant_down = 0.033;
+  vehicle.motor.speed_min = 150.0;
+  vehicle.motor.speed_max = 2800.0;
+  vehicle.drag.translational = 0.00475;
+  vehicle.inflow.axial = 0.000144;
+  vehicle.inflow.translational = 6e-05;
+  vehicle.inflow.radius = 0.0648;
+  vehicle.inflow.drag = 3.36e-05;
+  vehicle.inflow.axial_drag = 0.00285;
+  vehicle.inflow.flapping = 3.3e-06;
+  vehicle.process_noise.force = 0.002;
+  vehicle.process_noise.torque = 2.5e-07;
+  vehicle.imu.accelerometer_noise_density = 0.0039;
+  vehicle.imu.gyroscope_noise_density = 8.7e-05;
+  vehicle.rate_controller.proportional = {100.0, 100.0, 36.0};
+  vehicle.rate_controller.integral = {360.0, 360.0, 120.0};
+  vehicle.rate_controller.derivative = {1.8, 1.8, 0.12};
+  vehicle.rate_controller.integral_bound = {1000.0, 1000.0, 1000.0};
+  vehicle.rate_controller.filter.stiffness = 142122.30337568672;
+  vehicle.rate_controller.filter.damping = 533.145952579004;
+  return vehicle;
+}
+
 /// Penguin, the quadcopter of the first FlightGoggles paper.
 inline VehicleParameters penguin() {
   VehicleParameters vehicle;
@@ -232,8 +277,8 @@ inline VehicleParameters penguin() {
 }
 
 /// The names of the multicopters above.
-inline constexpr std::array<const char*, 5> names = {
-    "blackbird", "crazyflie", "flightgoggles", "hexacopter", "penguin",
+inline constexpr std::array<const char*, 6> names = {
+    "blackbird", "crazyflie", "flightgoggles", "hexacopter", "neurobem", "penguin",
 };
 
 }  // namespace propwash::vehicles

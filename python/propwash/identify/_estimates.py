@@ -82,6 +82,17 @@ class LogEstimate:
     seconds: tuple[float, float]
     """Times of the first and the last row that were fitted."""
 
+    @property
+    def notes(self) -> list[str]:
+        """Trims that the assumed scatter does not explain; mostly empty."""
+        return [
+            f"{self.flight.path.name}: {trim.name} = {trim.value:+.3g} {trim.unit} is at its "
+            f"limit, three prior deviations from the vehicle: the flight is of another vehicle, or "
+            f"its body frame is wrong; else use a larger identify.Scatter"
+            for trim in self.trims
+            if trim.at_bound
+        ]
+
     def table(self) -> str:
         """Returns the trims and the battery as text."""
         lines = [
@@ -100,7 +111,7 @@ class LogEstimate:
             )
             if self.flight.voltage is None:
                 lines[-1] += f", {-self.battery.sag:+.3f} for each rotor at full duty cycle"
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
 
 @dataclass(frozen=True)
@@ -134,11 +145,13 @@ class Identified:
     @property
     def notes(self) -> list[str]:
         """Why the whole result may mislead; mostly empty."""
+        notes = [note for log in self.logs for note in log.notes]
         if self.converged:
-            return []
+            return notes
         return [
             f"the search did not converge within {MAX_EVALUATIONS} evaluations: use a better guess "
-            f"or fewer parameters"
+            f"or fewer parameters",
+            *notes,
         ]
 
     def table(self) -> str:

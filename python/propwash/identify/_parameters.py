@@ -36,9 +36,16 @@ _FIELDS: dict[str, Callable[[VehicleParameters], Any]] = {
     "rotor_drag.blow_back": lambda v: v.rotor_drag.blow_back,
     "inflow.axial": lambda v: v.inflow.axial,
     "inflow.translational": lambda v: v.inflow.translational,
+    "inflow.drag": lambda v: v.inflow.drag,
+    "inflow.axial_drag": lambda v: v.inflow.axial_drag,
+    "inflow.flapping": lambda v: v.inflow.flapping,
     "ground_effect.coefficient": lambda v: v.ground_effect.coefficient,
 }
 _COMPLEX_STEP = 1e-30
+_DRAG = 0.3
+"""Prior standard deviation of linear drag, 1/s."""
+_BLOW_BACK = 30.0
+"""Prior standard deviation of blow-back over the moment of inertia, rad/s^2 per m/s."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +156,15 @@ def _read_tilt(axis: int) -> Callable[[VehicleParameters], float]:
 THRUST = ("thrust", "speed_offset")
 FORCES = (*THRUST, "tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
 """Parameters identifiable from translation with measured attitude."""
-FLOW = ("inflow_axial", "inflow_translational", "ground_effect")
-"""The same, of terms that are fitted on request only."""
+FLOW = (
+    "inflow_axial",
+    "inflow_translational",
+    "inflow_drag",
+    "inflow_axial_drag",
+    "inflow_flapping",
+    "ground_effect",
+)
+"""Parameters of terms that are fitted on request only, identifiable with measured attitude."""
 LAG = ("time_constant_up", "time_constant_down", "delay")
 BALANCES = ("balance_roll", "balance_pitch", "balance_yaw")
 ROTATION = (
@@ -171,11 +185,9 @@ def catalogue(vehicle: VehicleParameters) -> dict[str, FreeParameter]:
     only the ratios of other parameters to these are identifiable from motion.
     """
     table = [*_of_rotors(vehicle), *_of_motors(), *_of_axes()]
-    spread = 30.0 * vehicle.body.inertia[0][0]  # 30 rad/s^2 per m/s
-    change = _offset("rotor_drag.blow_back")
-    table.append(
-        FreeParameter("blow_back", "N m/(m/s)", spread, change, _read_blow_back, False, 0.0)
-    )
+    change, read = _offset("rotor_drag.blow_back"), partial(_read, "rotor_drag", "blow_back")
+    spread = _BLOW_BACK * vehicle.body.inertia[0][0]
+    table.append(FreeParameter("blow_back", "N m/(m/s)", spread, change, read, False, 0.0))
     table += _of_flow(vehicle)
     return {parameter.name: parameter for parameter in table}
 
@@ -212,15 +224,20 @@ def _of_axes() -> Iterator[FreeParameter]:
             read = partial(_read_inertia, k)
             yield FreeParameter(f"inertia_{axis}", "kg m^2", 0.15, _inertia(k), read, True)
         read = partial(_read_drag, k)
-        yield FreeParameter(f"drag_{axis}", "1/s", 0.3, _drag(k), read, False, 0.0)
+        yield FreeParameter(f"drag_{axis}", "1/s", _DRAG, _drag(k), read, False, 0.0)
 
 
 def _of_flow(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
-    thrust = vehicle.weight / len(vehicle.rotors)
-    speed = np.sqrt(thrust / np.mean([r.thrust_coefficient for r in vehicle.rotors]))
+    rotors = len(vehicle.rotors)
+    thrust, mass = vehicle.weight / rotors, vehicle.body.mass / rotors
+    inertia = vehicle.body.inertia[0][0] / rotors
+    speed = float(np.sqrt(thrust / np.mean([r.thrust_coefficient for r in vehicle.rotors])))
     for name, field, unit, spread in (
-        ("inflow_axial", "inflow.axial", "N/(rad/s)/(m/s)", 0.1 * thrust / float(speed)),
+        ("inflow_axial", "inflow.axial", "N/(rad/s)/(m/s)", 0.1 * thrust / speed),
         ("inflow_translational", "inflow.translational", "N/(m/s)^2", 0.02 * thrust),
+        ("inflow_drag", "inflow.drag", "N/(rad/s)/(m/s)", _DRAG * mass / speed),
+        ("inflow_axial_drag", "inflow.axial_drag", "N/(m/s)^2", 0.1 * mass),
+        ("inflow_flapping", "inflow.flapping", "N m/(rad/s)/(m/s)", _BLOW_BACK * inertia / speed),
         ("ground_effect", "ground_effect.coefficient", "", 1.0),
     ):
         group, _, attribute = field.partition(".")
@@ -242,10 +259,6 @@ def _read_inertia(axis: int, vehicle: VehicleParameters) -> float:
 
 def _read_drag(axis: int, vehicle: VehicleParameters) -> float:
     return vehicle.rotor_drag.linear[axis]
-
-
-def _read_blow_back(vehicle: VehicleParameters) -> float:
-    return vehicle.rotor_drag.blow_back
 
 
 def _fields_of(vehicle: VehicleParameters) -> Fields:

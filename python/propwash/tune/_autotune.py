@@ -271,10 +271,11 @@ def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -
     else:
         start += "; no gains give that bandwidth"
     if loop.has_blow_back:
-        without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
+        without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0}, inflow={"flapping": 0.0})
         if _searched(RateLoop(without, loop.dt), number, goal)[0] is not None:
             return TuneError(
-                f"{start}. The moment of rotor_drag.blow_back destabilises slow loops: ",
+                f"{start}. The moment of rotor_drag.blow_back or inflow.flapping destabilises slow "
+                f"loops: ",
                 Advice("raise the bandwidth or the integral", "raise --bandwidth"),
             )
     lags, advice = _lags(loop, number, goal.bandwidth)

@@ -116,12 +116,16 @@ class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class InflowParameters(ParameterSet, frozen=True, kw_only=True):
-    """Change of the thrust of each rotor with the flow through and across it."""
+    """Forces and torques of the flow through and across each rotor."""
 
     table = "inflow"
 
     axial: float = 0.0
     translational: float = 0.0
+    radius: float = 0.0
+    drag: float = 0.0
+    axial_drag: float = 0.0
+    flapping: float = 0.0
 
 
 class GroundEffectParameters(ParameterSet, frozen=True, kw_only=True):

@@ -70,6 +70,7 @@ inline TickSwitches fleet_switches(const VehicleParameters& vehicle, const Fleet
   s.battery = vehicle.battery.nominal_voltage > 0.0;
   s.battery_circuit = vehicle.battery.cells > 0.0;
   s.rotor_flow = has_rotor_flow(vehicle);
+  s.induced_flow = has_induced_flow(vehicle);
   s.contact = has_contact(vehicle);
   return s;
 }

@@ -142,6 +142,7 @@ class OpenLoopFlyer {
     };
     model.feet.has_contact = is_used(model.feet.foot.stiffness);
     model.air.has_flow = is_used(model.air.ground_area);
+    model.air.has_induced_flow = is_used(model.air.flow[0].induced_in_hover);
     for (const auto& rotor : model.air.flow) {
       for_each_number(rotor.inflow, [&](const T& x) PROPWASH_LAMBDA {
         model.air.has_flow = model.air.has_flow || is_used(x);
