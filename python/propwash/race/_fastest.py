@@ -6,7 +6,7 @@ from collections.abc import Callable
 from os import PathLike
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _rotation
 from propwash.race._fly import start_pose
@@ -28,7 +28,7 @@ from propwash.world import Gate, Scene
 Array = NDArray[np.float64]
 
 FASTEST_LIMITS = Limits(
-    thrust=0.92,
+    thrust=0.9,
     rates=(8.0, 8.0, 1.0),
     tilt=TILT - 0.02,
     rotor_thrust_min=0.15,
@@ -39,8 +39,10 @@ _CLEARANCE = 0.6
 """m, between the frame of a gate and a path that passes it outside."""
 _GROUND = 0.4
 """m, minimum height of a path that a vehicle follows."""
-_SHARP_MARGIN = 0.3
-"""m, added to the margin at such a gate, which the path passes in a sharp turn."""
+_BEHIND = 0.85
+"""m, between the plane of such a gate and the place behind it that the path comes from."""
+_SHARP_FRACTION = 0.45
+"""Margin of the passage in the sharp turn that follows, as a fraction of the opening."""
 _SIZE = 8.0
 """m, width and greatest height of the window through which a path passes a gate outside."""
 _BEHIND_RADIUS = 0.6
@@ -56,12 +58,13 @@ def fastest_path(
     *,
     limits: Limits = FASTEST_LIMITS,
     margin: float = 0.3,
+    wind: ArrayLike = (0.0, 0.0, 0.0),
     progress: Callable[[TimeOptimal], None] | None = None,
 ) -> TimeOptimal:
     """Returns the fastest path through a course that the tracking controller follows.
 
     limits: of the path; what they leave is for the controller. margin: m, between the path and the
-    frames at the passages. progress as for time_optimal().
+    frames at the passages. wind: (3,) m/s, world frame. progress as for time_optimal().
 
     It leads under or over a gate to which it comes from the wrong side. Frames and other items are
     not avoided elsewhere. Requires casadi and scipy. Raises ValueError or TypeError as
@@ -77,12 +80,13 @@ def fastest_path(
         is_behind = bool(local[0] > -MIN_APPROACH)
         if is_behind:
             places += _around(gate)
-        places.append(Rectangle.of(gate, margin + _SHARP_MARGIN * is_behind))
+        sharp = _SHARP_FRACTION * min(gate.width, gate.height) * is_behind
+        places.append(Rectangle.of(gate, max(margin, sharp)))
         previous = np.asarray(gate.position)
     places.append(Ball(_at(gates[-1], _RUN_OUT, 0.0), _RUN_OUT_RADIUS))
     return time_optimal(
         places, vehicle, limits=limits, start=_start(heading), end=_FREE,
-        region=_above(_GROUND), progress=progress,
+        region=_above(_GROUND), wind=wind, progress=progress,
     )  # fmt: skip
 
 
@@ -112,7 +116,7 @@ def _around(gate: Gate) -> list[Ball | Rectangle]:
     height = min(low - _GROUND, _SIZE) if side < 0.0 else _SIZE
     attitude = _rotation.product(gate.attitude, _rotation.about_z(np.pi))
     centre = _at(gate, 0.0, side * (half + _CLEARANCE + 0.5 * height))
-    behind = _at(gate, -_CLEARANCE - _BEHIND_RADIUS, side * 0.5 * (gate.height + gate.border))
+    behind = _at(gate, -_BEHIND - _BEHIND_RADIUS, side * 0.5 * (gate.height + gate.border))
     return [Rectangle(centre, attitude, _SIZE, height), Ball(behind, _BEHIND_RADIUS)]
 
 

@@ -106,6 +106,8 @@ def fly(
     gates = course_gates(scene, course)
     point, heading = start_pose(scene, start, yaw)
     estimates = None
+    if pilot is not None and path is not None:
+        raise ValueError("path: expected without a pilot, which chooses its own")
     if pilot is None:
         if sensors is not None:
             raise ValueError("sensors: expected with a pilot, such as pilot=race.SensorPilot")
