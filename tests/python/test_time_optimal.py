@@ -283,6 +283,8 @@ def test_invalid_requests_name_the_constraint() -> None:
         plan([(0.0, 0.0, 1.0), (5.0, 0.0)])
     with pytest.raises(ValueError, match="level: expected"):
         plan(level="best")
+    with pytest.raises(ValueError, match="motor_lag: expected with level 'exact'"):
+        plan(motor_lag=True)
     with pytest.raises(TypeError, match="end: expected a Boundary or None"):
         plan(end=(0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match="attitude: expected"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,11 @@ class Ball:
         object.__setattr__(self, "centre", _checks.shaped("centre", self.centre, (3,), unit="m"))
         _checks.not_negative("radius", self.radius, "m")
 
+    @property
+    def reach(self) -> float:
+        """m, from the centre to the farthest point."""
+        return self.radius
+
     def rows(self, position: Any, velocity: Any) -> list[Row]:
         """The constraints on a position [m] and a velocity [m/s], as numbers or symbols."""
         offset = [position[i] - np.asarray(self.centre)[i] for i in range(3)]
@@ -59,6 +65,11 @@ class Disc:
         object.__setattr__(self, "axis", axis / length)
         object.__setattr__(self, "centre", _checks.shaped("centre", self.centre, (3,), unit="m"))
         _checks.positive("radius", self.radius, "m")
+
+    @property
+    def reach(self) -> float:
+        """m, from the centre to the farthest point."""
+        return self.radius
 
     def rows(self, position: Any, velocity: Any) -> list[Row]:
         """The constraints on a position [m] and a velocity [m/s], as numbers or symbols."""
@@ -102,6 +113,11 @@ class Rectangle:
                 f"{gate.width:g} m x {gate.height:g} m"
             )
         return cls(gate.position, gate.attitude, width, height)
+
+    @property
+    def reach(self) -> float:
+        """m, from the centre to the farthest point."""
+        return 0.5 * math.hypot(self.width, self.height)
 
     def rows(self, position: Any, velocity: Any) -> list[Row]:
         """The constraints on a position [m] and a velocity [m/s], as numbers or symbols."""

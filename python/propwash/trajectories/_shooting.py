@@ -29,9 +29,13 @@ Array = NDArray[np.float64]
 _MIN_THRUST = 1e-4
 """Minimum thrust of a rotor, as a fraction of the largest: at 0 the slope of its speed is
 infinite."""
+_RATE_MAX = 20.0
+"""rad/s; an interval is too long for faster rotation."""
 _SMOOTHNESS = 1e-5
 """s, weight of the mean squared change of the normalised commands in a segment. Time alone does
 not determine commands, as not all of them affect it."""
+_MIN_TIME_CONSTANT = 1e-6
+"""s; a motor without lag has 0."""
 _LAG_PERIOD = 0.03
 """s, maximum step of the integration with motor lag."""
 
@@ -91,7 +95,9 @@ class Shooting:
         start, lag = x[BODY:], self.problem.motor_lag
         commands = u if lag else casadi.sqrt(u)
         motor = self.problem.vehicle.motor_values
-        up, down = (np.array(motor(f"time_constant_{way}")) for way in ("up", "down"))
+        up, down = (
+            np.maximum(motor(f"time_constant_{way}"), _MIN_TIME_CONSTANT) for way in ("up", "down")
+        )
         constant = up if (up == down).all() else casadi.if_else(u > start, up, down)
 
         def rotors(time: Any) -> Any:
@@ -162,7 +168,9 @@ class Shooting:
         limits = self.problem.limits
         states = np.full((2, n + 1, self._size), [[[-np.inf]], [[np.inf]]])
         states[:, :, :3] = self.problem.region[:, None]
-        states[:, :, 10:13] = np.array([-1.0, 1.0])[:, None, None] * limits.rates
+        states[:, :, 10:13] = np.array([-1.0, 1.0])[:, None, None] * np.minimum(
+            limits.rates, _RATE_MAX
+        )
         commands = np.array([self._thrust_min, np.full(self._rotors, limits.thrust)])
         if self.problem.motor_lag:
             states[:, :, BODY:] = np.sqrt(commands)[:, None]

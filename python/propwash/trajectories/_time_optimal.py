@@ -109,8 +109,9 @@ def time_optimal(
     start, end: motion at the first and the last gate; None: at rest and level, with any heading.
     region: (2, 3) m, lowest and highest position; None: unbounded.
     wind: (3,) m/s, constant, world frame.
-    motor_lag: the rotor speeds follow the commands with the motors' time constants; otherwise at
-        once. Limits of thrust hold for the speeds, those of the motors for the commands.
+    motor_lag: at level "exact" the rotor speeds follow the commands with the motors' time
+        constants; otherwise at once. Limits of thrust hold for the speeds, those of the motors for
+        the commands.
     progress: called with each plan, from the coarsest.
 
     The dynamics are those of casadi_model(). The plan is a local optimum: the motion around the
@@ -134,6 +135,10 @@ def time_optimal(
         _checks.flag("motor_lag", motor_lag),
     )
     _check(problem)
+    if problem.motor_lag and chosen != "exact":
+        raise ValueError(
+            f"motor_lag: expected with level 'exact', as its intervals are short, got {level!r}"
+        )
     nodes = point_mass(problem)
     for each in _PERIODS:
         shooting = Shooting(replace(problem, motor_lag=motor_lag and each == "exact"))
@@ -212,8 +217,7 @@ def _check(problem: Problem) -> None:
             f"vehicle hovers; raise it, or use a vehicle with more thrust"
         )
     for number, gate in enumerate(problem.gates):
-        reach = _reach(gate)
-        centre = np.asarray(gate.centre)
+        centre, reach = np.asarray(gate.centre), gate.reach
         if (centre + reach < problem.region[0]).any() or (centre - reach > problem.region[1]).any():
             raise ValueError(
                 f"gates[{number}]: expected a place in the region {problem.region.tolist()} m, "
@@ -234,9 +238,3 @@ def _check(problem: Problem) -> None:
                     f"{name}.{part}: expected at most limits.{key} = {limit}, got "
                     f"{np.asarray(value).tolist()}"
                 )
-
-
-def _reach(gate: Opening) -> float:
-    """m, from the centre of a gate to its farthest point."""
-    radius = getattr(gate, "radius", None)
-    return float(np.hypot(gate.width, gate.height) / 2 if radius is None else radius)  # type: ignore[union-attr]
