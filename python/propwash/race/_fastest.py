@@ -97,7 +97,8 @@ def fastest_time(
     """Returns the time [s] of the last gate, at the limits of the rotors, that no pilot can pass.
 
     Between the gates frames are no obstacles, so that the time is a bound, up to the 0.2 % of the
-    intervals of time_optimal(). It is that of the best motion found, a local optimum. Exceptions are those of fastest_path().
+    intervals of time_optimal(). It is that of the best motion found, a local optimum.
+    Exceptions are those of fastest_path().
     """
     point, heading = start_pose(scene)
     windows = [Rectangle.of(gate, COLLISION_RADIUS) for gate in course_gates(scene)]
