@@ -40,6 +40,14 @@ def require_scipy(what: str) -> None:
         raise ImportError(f'{what} needs scipy: pip install "propwash[tune]"') from error
 
 
+def require_casadi(what: str) -> None:
+    """Raises ImportError, with the command that installs it, where casadi is missing."""
+    try:
+        import casadi  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f'{what} needs casadi: pip install "propwash[optimal]"') from error
+
+
 @contextmanager
 def checked_parameters() -> Iterator[None]:
     """Converts errors of checks in its body into ParameterError; also decorates constructors."""

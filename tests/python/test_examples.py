@@ -75,6 +75,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         [r"40 plans, \d+ iterations", r"position error: rms 0\.0\d\d m, max 0\.[01]\d\d m"],
     ),
     (
+        "time_optimal.py",
+        ["--tracks", "seven-points", "--plot", "plan.png"],
+        [r"seven-points +fast +7\.3\d\d", r"seven-points +exact +7\.3[34]\d", r"plot plan\.png"],
+    ),
+    (
         "lcm_takeoff.py",
         ["--simulate", "--lock-step", "--duration", "4"],
         [r"1440 poses, height at the end 1\.\d\d m"],
@@ -129,7 +134,7 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
         pytest.importorskip("PIL")
     if name == "jax_gradients.py" and importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed")
-    if name == "mpc_casadi.py":
+    if name in ("mpc_casadi.py", "time_optimal.py"):
         pytest.importorskip("casadi")
     if name == "imitate_flights.py":
         for package in ("torch", "onnx", "onnxruntime"):

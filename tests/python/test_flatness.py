@@ -327,6 +327,7 @@ def test_a_reference_is_plotted_with_the_required_inputs() -> None:
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("scipy")
+    pytest.importorskip("casadi")
     monkeypatch.chdir(tmp_path)
     found = code_blocks(PAGE, "python")
     assert len(found) >= 2

@@ -49,6 +49,10 @@ class RaceOptions:
         low=0.0,
         high=100.0,
     )
+    fastest: bool = option(
+        'fly the time-optimal path (pip install "propwash[optimal]"), not that of the planner',
+        False,
+    )
     sensors: bool = option(
         "fly by IMU, infrared beacons and range finder, without knowing the true state",
         False,
@@ -130,12 +134,17 @@ def run(options: RaceOptions) -> None:
 
 def _fly(options: RaceOptions, seed: int, **arguments: Any) -> race.Result:
     course = race.find_course(options.course)
+    scene, wind = course.scene(seed), (*options.wind, 0.0)
+    if options.fastest:
+        if options.sensors:
+            raise ValueError("--fastest: expected without --sensors, as the path needs the gates")
+        arguments["path"] = race.fastest_path(scene, options.vehicle, wind=wind)
     return race.fly(
         seed,
         options.vehicle,
-        scene=course.scene(seed),
+        scene=scene,
         nominal=course.scene(None),
-        wind=(*options.wind, 0.0),
+        wind=wind,
         turbulence=_gusts(options),
         **_sensor_options(options),
         **arguments,

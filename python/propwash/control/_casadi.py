@@ -94,10 +94,9 @@ def casadi_model(
     >>> model.function.size1_in("x"), model.inputs[0], model.parameters
     (17, 'rotor_speeds.0', ('body.mass',))
     """
-    try:
-        import casadi
-    except ImportError as error:
-        raise ImportError('casadi_model needs casadi: pip install "propwash[optimal]"') from error
+    _checks.require_casadi("casadi_model")
+    import casadi
+
     loaded = vehicles.load(vehicle)
     known = [
         name

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from propwash.race._courses import LESSON, Course, courses, find_course
 from propwash.race._estimates import Estimates, EstimationErrors
+from propwash.race._fastest import FASTEST_LIMITS, fastest_path, fastest_time
 from propwash.race._fly import fly
 from propwash.race._interface import (
     Briefing,
@@ -57,6 +58,7 @@ from propwash.race._video import show
 
 __all__ = [
     "COLLISION_RADIUS",
+    "FASTEST_LIMITS",
     "LESSON",
     "LIMITS",
     "PERIOD",
@@ -82,6 +84,8 @@ __all__ = [
     "Sighting",
     "course_gates",
     "courses",
+    "fastest_path",
+    "fastest_time",
     "find_course",
     "fly",
     "gates_in_order",

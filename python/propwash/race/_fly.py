@@ -70,6 +70,7 @@ def fly(
     control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
     wind: ArrayLike = (0.0, 0.0, 0.0),
     turbulence: Dryden | None = None,
+    path: Path | None = None,
 ) -> Result:
     """Simulates a flight through a course, with the noise of the vehicle, and scores it.
 
@@ -82,7 +83,7 @@ def fly(
     dtype: without a pilot. time_limit: s. progress: called with the completed fraction.
     control_vehicle: the vehicle that planner, pilot and controllers assume; None: `vehicle`.
     wind: (3,) m/s, world frame, known to the planner but not to a pilot. turbulence: gusts that are
-    added; None: none.
+    added; None: none. path: of a flight without a pilot, from the start; None: that of the planner.
 
     The geometric tracking controller follows the plans. Requires scipy. Raises ValueError or
     TypeError for invalid arguments, and for invalid commands and estimates of a pilot.
@@ -103,16 +104,19 @@ def fly(
     if np.linalg.norm(air.wind) > _MAX_WIND:
         raise ValueError(f"wind: expected at most {_MAX_WIND:g} m/s, got {wind!r:.100}")
     gates = course_gates(scene, course)
-    point, heading = _start(scene, start, yaw)
+    point, heading = start_pose(scene, start, yaw)
     estimates = None
+    if pilot is not None and path is not None:
+        raise ValueError("path: expected without a pilot, which chooses its own")
     if pilot is None:
         if sensors is not None:
             raise ValueError("sensors: expected with a pilot, such as pilot=race.SensorPilot")
-        points = route(point, gates).points(gates)
-        reserved = _plan.LIMITS if air.turbulence is None else _plan.LIMITS_IN_GUSTS
-        planner = _plan.Planner(known, limits or reserved)
-        planner.wind = air.wind
-        path = planner.plan(points, heading)
+        if path is None:
+            points = route(point, gates).points(gates)
+            reserved = _plan.LIMITS if air.turbulence is None else _plan.LIMITS_IN_GUSTS
+            planner = _plan.Planner(known, limits or reserved)
+            planner.wind = air.wind
+            path = planner.plan(points, heading)
         if progress is not None:
             progress(0.5)
         flight = _simulated(parameters, known, air, path, point, heading, dtype, seed, time_limit)
@@ -320,7 +324,10 @@ def _simulated(
     )
 
 
-def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Array, float]:
+def start_pose(
+    scene: Scene, start: ArrayLike | None = None, yaw: float | None = None
+) -> tuple[Array, float]:
+    """The start (3,) [m] and its heading [rad]; None: those of the scene."""
     scene_start = scene.start
     if start is None:
         if scene_start is None:

@@ -14,7 +14,7 @@ from propwash.world import Gate
 
 Array = NDArray[np.float64]
 
-_MIN_APPROACH = 1.0
+MIN_APPROACH = 1.0
 """m, before a gate; a path that comes from less far before it is first led behind the gate."""
 _BEFORE = 2.5
 """m, of additional points before and after a gate."""
@@ -86,7 +86,7 @@ def route(start: ArrayLike, gates: Sequence[Gate], elevation: float = 0.0) -> Ro
         after = _spacing(centres, number, number + 1)
         chord = (centres[number] if is_last else centres[number + 1]) - previous
         cosine = float(rotation[:, 0] @ chord) / max(float(np.linalg.norm(chord)), 1e-9)
-        is_behind = bool(local[0] > -_MIN_APPROACH)
+        is_behind = bool(local[0] > -MIN_APPROACH)
         is_oblique = cosine < _MIN_COSINE
         if is_behind:
             rows += [(number, point, False, False) for point in _detour(gate, local, before)]

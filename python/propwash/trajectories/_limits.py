@@ -71,6 +71,16 @@ class Limits:
             raise ValueError(f"limits.tilt: expected an angle in (0, pi] rad, got {self.tilt!r}")
 
 
+ROTOR_LIMITS = Limits(
+    thrust=1.0,
+    rates=(np.inf, np.inf, np.inf),
+    tilt=np.pi,
+    rotor_thrust_min=0.0,
+    vertical_thrust_min=-np.inf,
+)
+"""Those of the rotors alone: a path within them leaves no margin to a controller."""
+
+
 @dataclass(frozen=True)
 class Demand:
     """The most critical limit of a reference."""

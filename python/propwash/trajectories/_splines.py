@@ -57,6 +57,21 @@ def _unit(kind: Kind) -> tuple[Array, Array]:
     return to_coefficients, np.sqrt(0.5 * weights)[:, None] * powers @ to_coefficients[order:]
 
 
+def hermite(knots: Array, ends: Array) -> PPoly:
+    """The spline of degree 2 e - 1 with prescribed derivatives at both ends of each segment.
+
+    ends: (K, 2 e, w), value to derivative e - 1 at the start of the segment, then at its end.
+    """
+    from scipy.interpolate import PPoly
+
+    count, lengths = ends.shape[1] // 2, np.diff(knots)
+    scale = lengths[:, None] ** np.tile(np.arange(count), 2)
+    unit = _unit(Kind(count - 1, count))[0]
+    coefficients = np.einsum("ij,kjw->ikw", unit, ends * scale[:, :, None])
+    coefficients /= lengths[:, None] ** np.arange(2 * count)[:, None, None]
+    return PPoly(coefficients[::-1], knots)
+
+
 def derivatives(spline: PPoly, time: Array, orders: int) -> Array:
     """(orders, *S, w): the value and derivatives of a spline at times within its knots."""
     return np.stack([spline(time, order) for order in range(orders)])
