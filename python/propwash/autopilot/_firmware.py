@@ -109,17 +109,19 @@ def _ardupilot(equations: DifferenceEquations, yaw: bool) -> Controller:
 
 
 BETAFLIGHT_FILTERS = {
+    "gyro_lpf1_dyn_min_hz": 0.0,
     "gyro_lpf1_static_hz": 250.0,
     "gyro_lpf2_static_hz": 500.0,
+    "dterm_lpf1_dyn_min_hz": 0.0,
     "dterm_lpf1_static_hz": 75.0,
     "dterm_lpf2_static_hz": 150.0,
     "yaw_lowpass_hz": 100.0,
 }
-"""Hz: the defaults, without their change with the throttle."""
+"""Hz: the defaults, without their change with the throttle (`dyn`), all of first order."""
 
 
 def _betaflight(equations: DifferenceEquations, yaw: bool) -> Controller:
-    gyro_1, gyro_2, slope_1, slope_2, yaw_p = BETAFLIGHT_FILTERS.values()
+    _, gyro_1, gyro_2, _, slope_1, slope_2, yaw_p = BETAFLIGHT_FILTERS.values()
     filtered = equations.low_pass(equations.low_pass(_mean(equations), gyro_2), gyro_1)
     error = equations.command - filtered
     slope = equations.derivative(equations.low_pass(equations.low_pass(filtered, slope_1), slope_2))
@@ -128,7 +130,7 @@ def _betaflight(equations: DifferenceEquations, yaw: bool) -> Controller:
 
 
 IDLE, SPIN_MIN = 0.055, 0.02
-"""Outputs of the motors at u = 0 and no throttle, which the exported settings contain."""
+"""Outputs of the motors at zero throttle in Betaflight and ArduPilot, by the exported settings."""
 
 FIRMWARES: dict[ProgramName, Firmware] = {
     # PX4 1.16: HIL_SENSOR at 250 Hz
@@ -182,6 +184,8 @@ class FirmwareLoop(tune.RateLoop):
         tune.TuneError: For margins and bandwidths out of reach.
     """
 
+    filters = "the filters of the program"
+
     def __init__(
         self,
         program: ProgramName,
@@ -202,10 +206,11 @@ class FirmwareLoop(tune.RateLoop):
         """(3,) rad/s^2 at u = 1."""
         self._factors = np.array(self.firmware.units) / self.authority[:, np.newaxis]
         self._factors[2, 1] *= self.firmware.yaw_integral
+        self.numbers = np.zeros((3, 3))
+        """P, I, D of roll, pitch and yaw in the units of the program, as it rounds them."""
         designed, _ = tune.design(self, bandwidth, phase_margin, gain_margin=gain_margin)
         exact = self._factors * [[g.proportional, g.integral, g.derivative] for g in designed]
         self.numbers = np.round(exact) if self.firmware.integers else significant(exact)
-        """(3, 3) P, I, D of roll, pitch and yaw in the units of the program, rounded."""
 
     def gains(self, axis: int) -> Gains:
         """Returns the program's gains for an axis (0, 1, 2)."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
 from propwash.autopilot._firmware import (
     BETAFLIGHT_FILTERS,
     SPIN_MIN,
@@ -12,6 +16,9 @@ from propwash.autopilot._firmware import (
 from propwash.vehicle import VehicleParameters
 
 _MAX_BETAFLIGHT = 250
+_PX4_INTEGERS = {"CA_ROTOR_COUNT"}
+_INTEGER, _REAL = 6, 9
+"""MAV_PARAM_TYPE_INT32 and _REAL32."""
 
 
 def ardupilot_parameters(vehicle: VehicleParameters, own_spins: bool = False) -> dict[str, float]:
@@ -37,6 +44,30 @@ def firmware_parameters(loop: FirmwareLoop) -> dict[str, float]:
     return {name: float(significant(value)) for name, value in make(loop).items()}
 
 
+def settings_file(loop: FirmwareLoop) -> tuple[str, str]:
+    """The suffix and the text of a file of these parameters for a ground station.
+
+    `.params` of QGroundControl, `.parm` of Mission Planner and MAVProxy, `.txt` with lines for the
+    command line of Betaflight.
+    """
+    parameters = firmware_parameters(loop)
+    if loop.program == "px4":
+        rows = (
+            f"1\t1\t{name}\t{value:.10g}\t{_INTEGER if name in _PX4_INTEGERS else _REAL}\n"
+            for name, value in parameters.items()
+        )
+        return ".params", "# Vehicle-Id Component-Id Name Value Type\n" + "".join(rows)
+    if loop.program == "ardupilot":
+        return ".parm", "".join(f"{name} {value:.10g}\n" for name, value in parameters.items())
+    return ".txt", betaflight_lines(parameters)
+
+
+def betaflight_lines(parameters: Mapping[str, float]) -> str:
+    """The parameters as lines of Betaflight's command line, for the first profile."""
+    lines = "".join(f"set {name} = {value:g}\n" for name, value in parameters.items())
+    return "profile 0\nset simplified_pids_mode = OFF\n" + lines
+
+
 def _ardupilot(loop: FirmwareLoop) -> dict[str, float]:
     parameters: dict[str, float] = {"FRAME_CLASS": 1, "FRAME_TYPE": 1}  # quadcopter, X
     if loop.motor_map.reversed:
@@ -52,9 +83,7 @@ def _ardupilot(loop: FirmwareLoop) -> dict[str, float]:
         "MOT_THST_HOVER": _hover(loop.vehicle, 0.125, 0.6875),
     }
     for axis, name in enumerate(("RLL", "PIT", "YAW")):
-        parameters |= dict(
-            zip((f"ATC_RAT_{name}_{k}" for k in "PID"), loop.numbers[axis], strict=True)
-        )
+        parameters |= _named(f"ATC_RAT_{name}_{{}}", "PID", loop.numbers[axis])
         parameters[f"ATC_ANG_{name}_P"] = loop.attitude_gain(axis)
     return parameters
 
@@ -68,33 +97,38 @@ def _px4(loop: FirmwareLoop) -> dict[str, float]:
         "CA_ROTOR_COUNT": len(loop.vehicle.rotors),
     }
     arms = levers(loop.vehicle)
+    # PX4 does not control an axis on which no rotor has a coefficient above 0.05; it uses ratios
+    coefficient = max(6.5, 0.1 / float(np.abs(arms).max(axis=0).min()))
     for rotor, motor in sorted(enumerate(loop.motor_map.order), key=lambda pair: pair[1]):
         roll, pitch, yaw = arms[rotor]
         parameters |= {
+            f"CA_ROTOR{motor}_CT": coefficient,
             f"CA_ROTOR{motor}_PX": -pitch,
             f"CA_ROTOR{motor}_PY": -roll,
             f"CA_ROTOR{motor}_KM": -yaw,  # positive: counter-clockwise from above
         }
     for axis, name in enumerate(("ROLL", "PITCH", "YAW")):
-        parameters |= dict(
-            zip((f"MC_{name}RATE_{k}" for k in "PID"), loop.numbers[axis], strict=True)
-        )
+        parameters |= _named(f"MC_{name}RATE_{{}}", "PID", loop.numbers[axis])
         parameters[f"MC_{name}_P"] = loop.attitude_gain(axis)
     return parameters
 
 
 def _betaflight(loop: FirmwareLoop) -> dict[str, float]:
-    parameters: dict[str, float] = {"simplified_pids_mode": 0}
+    if loop.numbers.max() > _MAX_BETAFLIGHT:
+        raise ValueError(
+            f"vehicle {loop.vehicle.name!r}: expected gains of at most {_MAX_BETAFLIGHT}, as "
+            f"Betaflight has them, got {loop.numbers.max():g}; lower the bandwidth"
+        )
+    parameters: dict[str, float] = {}
     for axis, name in enumerate(("roll", "pitch", "yaw")):
-        if loop.numbers[axis].max() > _MAX_BETAFLIGHT:
-            raise ValueError("")
-        parameters |= dict(zip((f"{k}_{name}" for k in "pid"), loop.numbers[axis], strict=True))
-        parameters |= {f"d_max_{name}": 0, f"f_{name}": 0}
-    return (
-        parameters
-        | BETAFLIGHT_FILTERS
-        | {"angle_p_gain": round(10.0 * min(loop.attitude_gain(axis) for axis in (0, 1)))}
-    )
+        parameters |= _named("{}_" + name, "pid", loop.numbers[axis])
+        parameters |= {f"f_{name}": 0, f"d_max_{name}": 0}  # neither a feedforward nor a second D
+    tilt = min(loop.attitude_gain(0), loop.attitude_gain(1))
+    return parameters | BETAFLIGHT_FILTERS | {"angle_p_gain": round(10.0 * tilt)}
+
+
+def _named(pattern: str, letters: str, values: Iterable[float]) -> dict[str, float]:
+    return {pattern.format(k): float(value) for k, value in zip(letters, values, strict=True)}
 
 
 def _hover(vehicle: VehicleParameters, low: float, high: float) -> float:

@@ -296,7 +296,7 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
     smaller_step = Advice("use a smaller dt", "raise --rate")
     remedies = {
         "the motors' lag": ("the motors are slower than the requested bandwidth; ", less),
-        "the low-pass": ("raise the cut-off of rate_controller.filter, or ", less),
+        "the low-pass": (f"raise the cut-off of {loop.filters}, or ", less),
         "the command delay": ("shorten motor.command_delay, or ", less),
         "sampling": (
             "",

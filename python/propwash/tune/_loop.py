@@ -77,6 +77,9 @@ class RateLoop:
     Raises ParameterError for a vehicle that cannot hover or whose rotors cannot control its rates.
     """
 
+    filters = "rate_controller.filter"
+    """Name of the low-pass in messages."""
+
     def __init__(
         self,
         vehicle: str | PathLike[str] | VehicleParameters,
