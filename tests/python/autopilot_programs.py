@@ -74,6 +74,8 @@ class Flight:
         self.program, self.samples = program, list[Sample]()
         self.messages: list[str] = []
         self.reports: list[str] = []
+        self.schedule: list[tuple[float, Callable[[], None]]] = []
+        """Times, s, and what happens then, in the thread of the simulation."""
         self._folder, self._binary = folder, binary
         self._closed = ExitStack()
         self._vehicle, self._seed, self._noise = vehicle, seed, noise
@@ -131,6 +133,8 @@ class Flight:
         def pilot(sample: Sample) -> bool:
             if not self.samples or sample is not self.samples[-1]:
                 self.samples.append(sample)
+            while self.schedule and sample.time >= self.schedule[0][0]:
+                self.schedule.pop(0)[1]()
             return self._going
 
         try:

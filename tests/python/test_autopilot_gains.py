@@ -119,20 +119,32 @@ def test_betaflight_s_range_of_gains() -> None:
         firmware_parameters(FirmwareLoop("betaflight", weak))
 
 
-def test_files_have_the_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
-    for program, suffix, line in (
+@pytest.mark.parametrize(
+    ("program", "suffix", "line"),
+    [
         ("px4", ".params", r"^1\t1\t(\S+)\t(\S+)\t[69]$"),
         ("ardupilot", ".parm", r"^(\S+) (\S+)$"),
         ("betaflight", ".txt", r"^set (\S+) = ([\d.]+)$"),
-    ):
-        assert main(["tune", "crazyflie", "--firmware", program, "--out", str(tmp_path)]) == 0
-        assert f"crazyflie: gains of {program}" in capsys.readouterr().out
-        text = (tmp_path / f"crazyflie{suffix}").read_text()
-        loop = FirmwareLoop(program, vehicles.load("crazyflie"))
-        assert settings_file(loop) == (suffix, text)
-        found = {name: float(value) for name, value in re.findall(line, text, re.MULTILINE)}
-        assert found == firmware_parameters(loop)
+    ],
+)
+def test_files_have_the_parameters(program: ProgramName, suffix: str, line: str) -> None:
+    loop = designed(program, "crazyflie")
+    found, text = settings_file(loop)
+    assert found == suffix
+    pairs = re.findall(line, text, re.MULTILINE)
+    assert {name: float(value) for name, value in pairs} == firmware_parameters(loop)
+
+
+def test_the_command_writes_plots_and_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    assert main(["tune", "crazyflie", "--firmware", "px4", "--out", str(tmp_path)]) == 0
+    assert "crazyflie: gains of px4, at 250 Hz" in capsys.readouterr().out
+    figures = {"bode_x.png", "bode_y.png", "bode_z.png", "nyquist.png", "filter.png"}
+    assert {path.name for path in tmp_path.iterdir()} == figures | {"crazyflie.params"}
+    _, text = settings_file(designed("px4", "crazyflie"))
+    assert (tmp_path / "crazyflie.params").read_text() == text
 
 
 def test_the_command_refuses_options_of_propwash_s_controller(
