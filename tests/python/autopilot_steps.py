@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from autopilot_programs import Flight
 from numpy.typing import NDArray
-from propwash import tune, vehicles
+from propwash import tune
 from propwash.autopilot import FirmwareLoop, ProgramName, Sample, ScriptedFlight
 from propwash.autopilot._script import MAX_RATE
 from propwash.cli import _autopilot_betaflight
@@ -180,7 +180,7 @@ class RecordedSticks(ScriptedFlight):
 
 def flown(program: ProgramName, binary: Path, vehicle: str, folder: Path) -> list[list[Comparison]]:
     """The steps about x, y, z of a real program that flies with the designed gains."""
-    loop = FirmwareLoop(program, vehicles.load(vehicle))
+    loop = FirmwareLoop(program, vehicle)
     if program == "betaflight":
         script = _flown_by_betaflight(binary, vehicle, folder)
         return [

@@ -111,8 +111,9 @@ class CodePilot:
         file = folder / f"{name}.so"
         compiler = next(c for c in ("cc", "gcc", "clang") if shutil.which(c))
         source = folder / f"{exported.name}.c"
-        build = [compiler, "-std=c99", "-O2", "-shared", "-fPIC", source, "-lm", "-o", file]
-        subprocess.run(build, check=True)
+        subprocess.run(
+            [compiler, "-std=c99", "-O2", "-shared", "-fPIC", source, "-lm", "-o", file], check=True
+        )
         self._code: Any = ctypes.CDLL(str(file))
         self._name, self._envs, self._core = name, envs, core
         self._inputs = inputs_of(Policy.load(name), envs, name)
@@ -147,7 +148,7 @@ def successes(name: str, simulator: Simulator, episodes: int, folder: Path) -> l
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DifferenceWarning)
         envs = Policy.load(name).make_vec(1, autoreset_mode="DISABLED", **changes)
-    fleet = envs.fleet
+    fleet: Any = envs.fleet
     body = MujocoBody(fleet.vehicle, fleet.dt) if simulator == "MuJoCo" else None
     core = _Core(fleet, body)
     fleet._core = core

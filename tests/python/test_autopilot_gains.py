@@ -31,7 +31,7 @@ LOOPS: dict[str, type[RateLoop]] = {"px4": Px4Loop, "ardupilot": ArduPilotLoop}
 @cache
 def designed(program: ProgramName, vehicle: str) -> FirmwareLoop:
     """The loop of a shipped vehicle."""
-    return FirmwareLoop(program, vehicles.load(vehicle))
+    return FirmwareLoop(program, vehicle)
 
 
 def flown_step(program: ProgramName, loop: FirmwareLoop, axis: int, height: float) -> Array:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from propwash.autopilot._motors import QUAD_X, MotorMap, match, with_reversed_sp
 from propwash.control import Allocation
 from propwash.tune import Controller, DifferenceEquations, Gains
 from propwash.vehicle import VehicleParameters
+from propwash.vehicle import files as vehicles
 
 Array = NDArray[np.float64]
 ProgramName = Literal["betaflight", "px4", "ardupilot"]
@@ -35,10 +37,8 @@ class Firmware:
 
     rate: float
     """Hz, of the rate controller."""
-    controllers: tuple[
-        Callable[[DifferenceEquations], Controller], Callable[[DifferenceEquations], Controller]
-    ]
-    """The filters, with the program's default parameters or those that are exported."""
+    controller: Callable[[DifferenceEquations, bool], Controller]
+    """The filters, with default or exported parameters; the flag is true for yaw."""
     torque: Callable[[VehicleParameters], Array]
     """(3,) N m about x, y, z at u = 1."""
     units: tuple[float, float, float]
@@ -55,7 +55,7 @@ class Firmware:
 
 def significant(values: ArrayLike) -> Array:
     """The values with four digits."""
-    return np.vectorize(lambda value: float(f"{value:.4g}"), otypes=[float])(values)
+    return np.asarray(np.vectorize(lambda x: float(f"{x:.4g}"), otypes=[float])(values))
 
 
 def levers(vehicle: VehicleParameters) -> Array:
@@ -84,7 +84,7 @@ def _px4_torque(vehicle: VehicleParameters) -> Array:
 
 def _mean(equations: DifferenceEquations) -> Array:
     """The reading of the gyroscope: the mean rate over the period."""
-    return 0.5 * (equations.rate + equations.before(equations.rate))
+    return np.asarray(0.5 * (equations.rate + equations.before(equations.rate)))
 
 
 def _px4(equations: DifferenceEquations, yaw: bool) -> Controller:
@@ -92,9 +92,9 @@ def _px4(equations: DifferenceEquations, yaw: bool) -> Controller:
     filtered = equations.low_pass_2(_mean(equations), 40.0)
     error = equations.command - filtered
     slope = equations.low_pass(equations.derivative(filtered), 30.0)
-    signals = (error, equations.before(equations.integral(error)), -slope)
+    signals = [error, equations.before(equations.integral(error)), -slope]
     if yaw:
-        signals = tuple(equations.low_pass(signal, 2.0) for signal in signals)
+        signals = [equations.low_pass(signal, 2.0) for signal in signals]
     return equations.controller(*signals)
 
 
@@ -132,11 +132,13 @@ def _betaflight(equations: DifferenceEquations, yaw: bool) -> Controller:
 IDLE, SPIN_MIN = 0.055, 0.02
 """Outputs of the motors at zero throttle in Betaflight and ArduPilot, by the exported settings."""
 
+_PER_DEGREE = 1000.0 * math.pi / 180.0
+
 FIRMWARES: dict[ProgramName, Firmware] = {
     # PX4 1.16: HIL_SENSOR at 250 Hz
     "px4": Firmware(
         rate=250.0,
-        controllers=(lambda e: _px4(e, False), lambda e: _px4(e, True)),
+        controller=_px4,
         torque=_px4_torque,
         units=(1.0, 1.0, 1.0),
         integral=(4.0 / 3.0, 0.5),
@@ -145,7 +147,7 @@ FIRMWARES: dict[ProgramName, Firmware] = {
     # ArduCopter 4.6: SCHED_LOOP_RATE 400 Hz; u adds u / 2 to the motors' outputs
     "ardupilot": Firmware(
         rate=400.0,
-        controllers=(lambda e: _ardupilot(e, False), lambda e: _ardupilot(e, True)),
+        controller=_ardupilot,
         torque=lambda vehicle: 0.5 * (1.0 - SPIN_MIN) * _full_torque(vehicle),
         units=(1.0, 1.0, 1.0),
         integral=(1.0, 0.1),
@@ -154,9 +156,9 @@ FIRMWARES: dict[ProgramName, Firmware] = {
     # Betaflight 2026.12: the simulator build's loop; rates in deg/s, and 1000 u adds u
     "betaflight": Firmware(
         rate=1000.0,
-        controllers=(lambda e: _betaflight(e, False), lambda e: _betaflight(e, True)),
+        controller=_betaflight,
         torque=lambda vehicle: (1.0 - IDLE) * _full_torque(vehicle),
-        units=tuple(1000.0 * math.pi / 180.0 / s for s in (0.032029, 0.244381, 0.000529)),
+        units=(_PER_DEGREE / 0.032029, _PER_DEGREE / 0.244381, _PER_DEGREE / 0.000529),
         integral=(13.6, 33.9),
         attitude=(5.0, 5.0),
         yaw_integral=1.0 / 2.5,
@@ -189,7 +191,7 @@ class FirmwareLoop(tune.RateLoop):
     def __init__(
         self,
         program: ProgramName,
-        vehicle: VehicleParameters,
+        vehicle: str | PathLike[str] | VehicleParameters,
         own_spins: bool = False,
         *,
         bandwidth: ArrayLike | None = None,
@@ -198,7 +200,7 @@ class FirmwareLoop(tune.RateLoop):
     ) -> None:
         self.program = program
         self.firmware = FIRMWARES[program]
-        flown, self.motor_map = _as_simulated(vehicle, program, own_spins)
+        flown, self.motor_map = _as_simulated(vehicles.load(vehicle), program, own_spins)
         super().__init__(flown, 1.0 / self.firmware.rate)
         inertia = np.array(flown.body.inertia, dtype=np.float64)
         moments = inertia if inertia.ndim == 1 else np.diag(inertia)
@@ -218,11 +220,11 @@ class FirmwareLoop(tune.RateLoop):
 
     def controller(self, axis: int) -> Controller:
         """Returns the controller of an axis."""
-        return self.firmware.controllers[axis == 2](DifferenceEquations(self.dt))
+        return self.firmware.controller(DifferenceEquations(self.dt), axis == 2)
 
     def default_bandwidths(self, limits: Array) -> Array:
         """Returns 0.9 times the limit of each axis, in yaw at most that of the others."""
-        return 0.9 * np.minimum(limits, limits[:2].min())
+        return np.asarray(0.9 * np.minimum(limits, limits[:2].min()))
 
     def ratios(self, axis: int, bandwidth: float, integral: float) -> tuple[float, Array]:
         """Returns K_I / K_P, at most the default, and values of K_D / K_P: none in yaw."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propwash import tune, vehicles, viz
+from propwash import tune, viz
 from propwash._files import check_folder, written_whole
 from propwash.autopilot import FirmwareLoop, ProgramName, settings_file
 from propwash.cli._options import add_command, check_range, option
@@ -115,7 +115,7 @@ def _run_firmware(options: TuneOptions, program: ProgramName) -> None:
     try:
         loop = FirmwareLoop(
             program,
-            vehicles.load(options.vehicle),
+            options.vehicle,
             options.own_spins,
             bandwidth=options.bandwidth,
             **_margins(options),
@@ -127,8 +127,8 @@ def _run_firmware(options: TuneOptions, program: ProgramName) -> None:
     print(f"{name}: gains of {program}, at {1.0 / loop.dt:g} Hz")
     print(loop.table())
     print("\naxis           P          I          D   in units of the program")
-    for axis, numbers in zip(tune.AXES, loop.numbers, strict=True):
-        print(f"{axis:4s} " + " ".join(f"{number:10.4g}" for number in numbers))
+    for axis, numbers in enumerate(loop.numbers):
+        print(f"{tune.AXES[axis]:4s} " + " ".join(f"{number:10.4g}" for number in numbers))
     print("\nlinear steps\naxis        rise time   overshoot")
     for axis in range(3):
         time, rate = loop.step(axis)

@@ -93,4 +93,4 @@ class DifferenceEquations:
 
     @staticmethod
     def _state(number: int) -> Array:
-        return np.eye(_WIDTH)[number]
+        return np.asarray(np.eye(_WIDTH)[number])
