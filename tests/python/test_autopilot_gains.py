@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from autopilot_peers import QuadX
-from autopilot_rate_loops import ArduPilotLoop, Px4Loop, RateLoop
+from autopilot_rate_loops import ArduPilotLoop, LowPass2, Px4Loop, RateLoop
 from numpy.typing import NDArray
 from propwash import tune, vehicles
 from propwash.autopilot import (
@@ -155,3 +155,31 @@ def test_the_command_refuses_options_of_propwash_s_controller(
         assert "--firmware: expected without --present" in capsys.readouterr().err
     assert main(["tune", "--own-spins", "--no-plots"]) == 2
     assert "--own-spins: expected with --firmware" in capsys.readouterr().err
+
+
+def test_a_slow_loop_of_a_program_is_refused_because_of_blow_back() -> None:
+    with pytest.raises(tune.TuneError, match=r"blow_back destabilises slow loops: raise the band"):
+        FirmwareLoop("betaflight", "crazyflie", bandwidth=0.3)
+
+
+def test_elements_of_a_controller_are_those_of_its_difference_equations() -> None:
+    """Each element against its recursion on random rates; more than 32 states are refused."""
+    dt = 0.004
+    equations = tune.DifferenceEquations(dt)
+    filtered = equations.low_pass_2(equations.rate, 40.0)
+    built = equations.controller(
+        filtered, equations.integral(equations.command), equations.derivative(filtered)
+    )
+    inputs = np.random.default_rng(1).normal(size=(50, 2))
+    low_pass, state, summed, before = LowPass2(40.0), np.zeros(len(built.A)), 0.0, 0.0
+    for command, rate in inputs:
+        signals = built.C @ state + built.D @ (command, rate)
+        state = built.A @ state + built.B @ (command, rate)
+        value = low_pass(np.full(3, rate), dt)[0]
+        summed += dt * command
+        assert signals == pytest.approx([value, summed, (value - before) / dt])
+        before = value
+    for _ in range(30):
+        equations.before(filtered)
+    with pytest.raises(ValueError, match="at most 32 states, got 34"):
+        equations.controller(filtered, filtered, filtered)

@@ -27,8 +27,8 @@ needs_compiler = pytest.mark.skipif(
 def test_shipped_policies_succeed(name: str, simulator: Simulator, tmp_path: Path) -> None:
     if simulator == "MuJoCo":
         pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")
-    found = successes(name, simulator, 5, tmp_path)
-    assert sum(found) >= (4 if simulator == "scattered" else 5)
+    found = successes(name, simulator, 3, tmp_path)
+    assert sum(found) >= (2 if simulator == "scattered" else 3)
 
 
 def test_mujoco_s_body_moves_under_the_force_and_the_torque_of_the_rotors() -> None:

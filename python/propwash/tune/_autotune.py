@@ -270,13 +270,11 @@ def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -
         start += "; no gains that give that bandwidth are stable"
     else:
         start += "; no gains give that bandwidth"
-    if loop.has_blow_back:
-        without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
-        if _searched(_Axis(RateLoop(without, loop.dt), number), goal)[0] is not None:
-            return TuneError(
-                f"{start}. The moment of rotor_drag.blow_back destabilises slow loops: ",
-                Advice("raise the bandwidth or the integral", "raise --bandwidth"),
-            )
+    if loop.has_blow_back and _searched(_Axis(loop.without_blow_back(), number), goal)[0]:
+        return TuneError(
+            f"{start}. The moment of rotor_drag.blow_back destabilises slow loops: ",
+            Advice("raise the bandwidth or the integral", "raise --bandwidth"),
+        )
     lags, advice = _lags(loop, number, goal.bandwidth)
     return TuneError(f"{start}. {lags}", advice, _BANDWIDTH_LIMIT)
 

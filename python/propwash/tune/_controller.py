@@ -85,8 +85,10 @@ class DifferenceEquations:
         return np.asarray((new + 2.0 * old + oldest) * w * w / c)
 
     def controller(self, proportional: Array, integral: Array, derivative: Array) -> Controller:
-        """The controller whose gains multiply these signals."""
+        """The controller whose gains multiply these signals. Raises ValueError beyond 32 states."""
         count = len(self._updates)
+        if count > _WIDTH - 2:
+            raise ValueError(f"expected at most {_WIDTH - 2} states, got {count}; omit elements")
         rows = np.array([*self._updates, proportional, integral, derivative])
         inner, outer = rows[:, :count], rows[:, -2:]
         return Controller(inner[:count], outer[:count], inner[count:], outer[count:])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,6 +120,13 @@ class RateLoop:
     def has_blow_back(self) -> bool:
         """Whether velocity across an axis causes a torque about it."""
         return bool(self._plant.A[9, 4] != 0.0)
+
+    def without_blow_back(self) -> Self:
+        """Returns a copy whose velocity across an axis causes no torque."""
+        found = copy(self)
+        vehicle = self.vehicle.replace(rotor_drag={"blow_back": 0.0})
+        found._plant = RateLoop(vehicle, self.dt)._plant
+        return found
 
     @property
     def nyquist(self) -> float:
