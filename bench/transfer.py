@@ -1,6 +1,6 @@
 """Successes of the shipped policies as C code: propwash, MuJoCo, scattered parameters; a table.
 
-python bench/policy_transfer.py --episodes 20
+python bench/transfer.py --episodes 20
 """
 
 from __future__ import annotations
