@@ -14,7 +14,8 @@ import pytest
 from autopilot_programs import Flight
 from numpy.typing import NDArray
 from propwash import tune
-from propwash.autopilot import FirmwareLoop, ProgramName, Sample, ScriptedFlight
+from propwash.autopilot import FirmwareLoop, Sample, ScriptedFlight
+from propwash.autopilot._firmware import ProgramName
 from propwash.autopilot._script import MAX_RATE
 from propwash.cli import _autopilot_betaflight
 from propwash.cli._autopilot_betaflight import BetaflightOptions

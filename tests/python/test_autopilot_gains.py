@@ -15,11 +15,11 @@ from propwash import tune, vehicles
 from propwash.autopilot import (
     QUAD_X,
     FirmwareLoop,
-    ProgramName,
     Simulation,
     firmware_parameters,
     settings_file,
 )
+from propwash.autopilot._firmware import ProgramName
 from propwash.cli.main import main
 
 Array = NDArray[np.float64]

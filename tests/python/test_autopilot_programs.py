@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from propwash import vehicles
-from propwash.autopilot import ProgramName
+from propwash.autopilot._firmware import ProgramName
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from propwash.autopilot._ardupilot import ArduPilot
 from propwash.autopilot._betaflight import MOTOR_PORT, STATE_PORT, Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
-from propwash.autopilot._firmware import FirmwareLoop, ProgramName
+from propwash.autopilot._firmware import FirmwareLoop
 from propwash.autopilot._links import Link, TcpLink, UdpLink
 from propwash.autopilot._loop import Codec, Loop, LoopStatistics, Pilot
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
@@ -44,7 +44,6 @@ __all__ = [
     "OscillationMonitor",
     "Pilot",
     "Program",
-    "ProgramName",
     "Px4",
     "RecordingPilot",
     "Sample",

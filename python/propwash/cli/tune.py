@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from propwash import tune, viz
 from propwash._files import check_folder, written_whole
-from propwash.autopilot import FirmwareLoop, ProgramName, settings_file
+from propwash.autopilot import FirmwareLoop, settings_file
+from propwash.autopilot._firmware import ProgramName
 from propwash.cli._options import add_command, check_range, option
 from propwash.tune import RANGES, milliseconds
 
