@@ -6,18 +6,18 @@ import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from propwash import tune, viz
 from propwash._files import check_folder, written_whole
 from propwash.autopilot import FirmwareLoop, settings_file
-from propwash.autopilot._firmware import ProgramName
 from propwash.cli._options import add_command, check_range, option
 from propwash.tune import RANGES, milliseconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+ProgramName = Literal["betaflight", "px4", "ardupilot"]
 _MARGINS = {"phase_margin": 50.0, "gain_margin": 6.0}
 """Default margins, deg and dB."""
 _RATE = 960.0
