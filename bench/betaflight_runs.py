@@ -32,7 +32,7 @@ def busy() -> None:
 def row(number: int, arguments: list[str]) -> tuple[str, bool]:
     """Flies once; returns a row of the table and whether all checks passed."""
     parsed = make_parser().parse_args(["autopilot", "betaflight", *arguments])
-    options = parsed_options(_autopilot_betaflight.Options, parsed)
+    options = parsed_options(_autopilot_betaflight.OPTIONS, parsed)
     begun = time.monotonic()
     try:
         flown = _autopilot_betaflight.fly(options)

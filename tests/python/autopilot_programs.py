@@ -68,14 +68,17 @@ class Flight:
         folder: Path,
         *,
         seed: int = 1,
+        noise: bool = True,
         parameters: dict[str, float] | None = None,
     ) -> None:
         self.program, self.samples = program, list[Sample]()
         self.messages: list[str] = []
         self.reports: list[str] = []
+        self.schedule: list[tuple[float, Callable[[], None]]] = []
+        """Times, s, and what happens then, in the thread of the simulation."""
         self._folder, self._binary = folder, binary
         self._closed = ExitStack()
-        self._vehicle, self._seed = vehicle, seed
+        self._vehicle, self._seed, self._noise = vehicle, seed, noise
         own = px4_parameters if program == "px4" else ardupilot_parameters
         self.parameters = {**own(vehicles.load(vehicle)), **(parameters or {})}
         self.target: NDArray[np.float64] | None = None
@@ -108,12 +111,14 @@ class Flight:
     # --- programs
 
     def _start_simulator(self) -> None:
-        simulation = Simulation(self._vehicle, QUAD_X[self.program], seed=self._seed)
+        simulation = Simulation(
+            self._vehicle, QUAD_X[self.program], seed=self._seed, noise=self._noise
+        )
         options: dict[str, Any] = {"rate": None, "lockstep": True, "report": self.reports.append}
         if self.program == "px4":
             simulation.period = 1.0 / Px4.RATE
             server = TcpLink(Px4.PORT + self._number)
-            codec = Px4(seed=self._seed)
+            codec = Px4(seed=self._seed, noise=self._noise)
             self.loop = Loop(simulation, codec, server, unanswered="step", patience=1.0, **options)
         else:
             simulation.period = 1.0 / ArduPilot.RATE
@@ -128,6 +133,8 @@ class Flight:
         def pilot(sample: Sample) -> bool:
             if not self.samples or sample is not self.samples[-1]:
                 self.samples.append(sample)
+            while self.schedule and sample.time >= self.schedule[0][0]:
+                self.schedule.pop(0)[1]()
             return self._going
 
         try:
@@ -226,12 +233,16 @@ class Flight:
             self._beat = self.time
             gcs, invalid = mavlink.MAV_TYPE_GCS, mavlink.MAV_AUTOPILOT_INVALID
             self.link.mav.heartbeat_send(gcs, invalid, 0, 0, mavlink.MAV_STATE_ACTIVE)
-            if self.target is not None:
-                self._go(self.target)
+            self.send_setpoint()
         message = self.link.recv_match(blocking=True, timeout=0.02)
         while message is not None:
             self.receive(message)
             message = self.link.recv_match(blocking=False)
+
+    def send_setpoint(self) -> None:
+        """Repeats the setpoint."""
+        if self.target is not None:
+            self._go(self.target)
 
     def receive(self, message: Any) -> None:
         """Heeds a message of the program."""

@@ -112,9 +112,10 @@ class ArduPilotLoop(RateLoop):
     def __init__(self, parameters: Mapping[str, float]) -> None:
         super().__init__(parameters)
         self.gyroscope, self.slope, self.yaw = LowPass2(20.0), LowPass(20.0), LowPass(2.5)
+        self.target = LowPass(20.0)
 
     def outputs(self, wanted: Array, rates: Array, dt: float) -> Array:
-        error = wanted - self.gyroscope(rates, dt)
+        error = self.target(wanted, dt) - self.gyroscope(rates, dt)
         error[2] = self.yaw(error, dt)[2]
         slope = self.slope((error - self.last) / dt, dt)
         self.last = error

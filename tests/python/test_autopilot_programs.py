@@ -1,7 +1,8 @@
-"""Real flights of ArduCopter and PX4, where PROPWASH_ARDUCOPTER or PROPWASH_PX4 names the program.
+"""Real flights of ArduCopter, PX4 and Betaflight, where a variable names the program.
 
     PROPWASH_ARDUCOPTER=ardupilot/build/sitl/bin/arducopter \
     PROPWASH_PX4=PX4-Autopilot/build/px4_sitl_default/bin/px4 \
+    PROPWASH_BETAFLIGHT=betaflight/obj/main/betaflight_SITL.elf \
     python -m pytest tests/python/test_autopilot_programs.py
 """
 
@@ -12,29 +13,37 @@ from pathlib import Path
 
 import pytest
 from propwash import vehicles
+from propwash.autopilot._firmware import ProgramName
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
 pytest.importorskip("pygeomag", reason="pygeomag is not installed: pip install 'propwash[px4]'")
 
 from autopilot_programs import Flight, standard_flight
+from autopilot_steps import flown
 
-PROGRAMS = {"ardupilot": "PROPWASH_ARDUCOPTER", "px4": "PROPWASH_PX4"}
+VARIABLES: dict[ProgramName, str] = {
+    "ardupilot": "PROPWASH_ARDUCOPTER",
+    "px4": "PROPWASH_PX4",
+    "betaflight": "PROPWASH_BETAFLIGHT",
+}
+PROGRAMS: tuple[ProgramName, ...] = ("ardupilot", "px4")
+"""Those with MAVLink."""
 
 pytestmark = pytest.mark.slow
 
 
-def binary_of(program: str) -> Path:
+def binary_of(program: ProgramName) -> Path:
     """The program that a variable names; skips the test without it."""
-    variable = PROGRAMS[program]
+    variable = VARIABLES[program]
     if not os.environ.get(variable):
         pytest.skip(f"{variable} does not name a program")
     return Path(os.environ[variable]).resolve()
 
 
-@pytest.mark.parametrize("program", sorted(PROGRAMS))
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie", "blackbird"])
 def test_program_arms_holds_flies_north_and_lands(
-    program: str, vehicle: str, tmp_path: Path
+    program: ProgramName, vehicle: str, tmp_path: Path
 ) -> None:
     with Flight(program, binary_of(program), vehicle, tmp_path) as flight:
         measured = standard_flight(flight)
@@ -68,8 +77,8 @@ def test_restarted_simulator_holds_the_vehicle_until_ardupilot_disarms(tmp_path:
         assert flight.loop.simulation.sample.position[2] > 2.0
 
 
-@pytest.mark.parametrize("program", sorted(PROGRAMS))
-def test_restarted_program_flies_again(program: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_restarted_program_flies_again(program: ProgramName, tmp_path: Path) -> None:
     with Flight(program, binary_of(program), "crazyflie", tmp_path) as flight:
         for restarts in (0, 1):
             assert flight.arm()
@@ -78,3 +87,16 @@ def test_restarted_program_flies_again(program: str, tmp_path: Path) -> None:
             assert flight.loop.simulation.sample.position[2] > 2.0
             if restarts == 0:
                 flight.restart_program()
+
+
+@pytest.mark.parametrize("program", VARIABLES)
+@pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie", "blackbird"])
+def test_steps_of_the_body_rate_are_as_predicted(
+    program: ProgramName, vehicle: str, tmp_path: Path
+) -> None:
+    for steps in flown(program, binary_of(program), vehicle, tmp_path):
+        assert len(steps) >= 2
+        for step in steps:
+            measured, predicted = step.rise_time
+            assert step.difference < 0.1, steps
+            assert measured == pytest.approx(predicted, rel=0.1), steps

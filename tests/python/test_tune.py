@@ -96,6 +96,12 @@ def test_textbook_elements_multiply_to_the_loop_below_nyquist(delay: float) -> N
     assert abs(product[0] / loop.open_loop(f[:1], 0)[0] - 1.0) < 0.005
 
 
+def test_a_vehicle_that_can_stand_on_the_ground_has_the_same_loop() -> None:
+    vehicle = pw.vehicles.load("flightgoggles")
+    stands = vehicle.replace(contact={"frequency": 12.0, "leg": 0.03})
+    assert tune.RateLoop(stands, DT).margins(0) == tune.RateLoop(vehicle, DT).margins(0)
+
+
 def test_margins_of_a_loop_with_a_closed_form() -> None:
     """K e^(-sT) / s: phase margin 90 deg - K T, gain margin pi / (2 K T)."""
     f = np.geomspace(0.01, 100.0, 4000)

@@ -10,11 +10,17 @@ from __future__ import annotations
 from propwash.autopilot._ardupilot import ArduPilot
 from propwash.autopilot._betaflight import MOTOR_PORT, STATE_PORT, Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
+from propwash.autopilot._firmware import FirmwareLoop
 from propwash.autopilot._links import Link, TcpLink, UdpLink
 from propwash.autopilot._loop import Codec, Loop, LoopStatistics, Pilot
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
 from propwash.autopilot._oscillation import OscillationMonitor
-from propwash.autopilot._parameters import ardupilot_parameters, px4_parameters
+from propwash.autopilot._parameters import (
+    ardupilot_parameters,
+    firmware_parameters,
+    px4_parameters,
+    settings_file,
+)
 from propwash.autopilot._px4 import Home, Px4
 from propwash.autopilot._recording import RecordingPilot
 from propwash.autopilot._script import Check, ScriptedFlight
@@ -29,6 +35,7 @@ __all__ = [
     "Betaflight",
     "Check",
     "Codec",
+    "FirmwareLoop",
     "Home",
     "Link",
     "Loop",
@@ -48,7 +55,9 @@ __all__ = [
     "UdpLink",
     "ardupilot_parameters",
     "configuration",
+    "firmware_parameters",
     "match",
     "px4_parameters",
+    "settings_file",
     "tilt",
 ]

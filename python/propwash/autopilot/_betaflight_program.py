@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from propwash.autopilot._firmware import IDLE, FirmwareLoop
 from propwash.autopilot._links import LOOPBACK, Link
+from propwash.autopilot._parameters import betaflight_lines, firmware_parameters
 from propwash.autopilot._simulated_clock import SimulatedClock
 from propwash.vehicle import VehicleParameters
 
@@ -19,7 +21,7 @@ _GYRO_RATE = 1000  # Hz, of the simulator build's gyroscope
 _CONFIGURATION = """\
 # Betaflight SITL for the propwash vehicle {name!r}
 set motor_pwm_protocol = PWM
-set motor_idle = 550
+set motor_idle = {idle}
 set pid_process_denom = {denominator}
 set yaw_motors_reversed = {reversed}
 set gyro_calib_noise_limit = 0
@@ -53,11 +55,13 @@ def configuration(
     own_spins: whether the rotors spin opposite to Betaflight's table, outwards at the front.
     sync: state packets per second of a build that runs one control step for each.
     """
-    return _CONFIGURATION.format(
+    text = _CONFIGURATION.format(
         name=vehicle.name,
+        idle=round(1e4 * IDLE),
         reversed="ON" if own_spins else "OFF",
         denominator=1 if sync is None else round(_GYRO_RATE / sync),
     )
+    return text + betaflight_lines(firmware_parameters(FirmwareLoop("betaflight", vehicle)))
 
 
 class Program:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _rotation
+from propwash.autopilot._firmware import IDLE
 from propwash.autopilot._simulation import Sample, tilt
 from propwash.vehicle import VehicleParameters
 
@@ -21,8 +22,6 @@ MAX_ANGLE = math.radians(60.0)
 """rad, of a full roll or pitch stick in angle mode: Betaflight's default."""
 MAX_RATE = math.radians(200.0)
 """rad/s, of a full stick in rate mode, set by our configuration file."""
-IDLE = 0.055
-"""Output of a motor at zero throttle, set by our configuration file."""
 _GRAVITY = 9.81
 _ARMED = 0.02  # an output above it: the motors idle
 

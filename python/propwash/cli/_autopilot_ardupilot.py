@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from propwash.autopilot import ArduPilot, Loop, UdpLink, ardupilot_parameters
+from propwash.autopilot import ArduPilot, FirmwareLoop, Loop, UdpLink, settings_file
 from propwash.cli import autopilot
 from propwash.cli._options import option
 from propwash.cli.autopilot import FOLDER, LockstepOptions, report
@@ -28,8 +28,7 @@ OPTIONS = ArduPilotOptions
 def run(options: ArduPilotOptions) -> None:
     """Runs the command."""
     simulation = autopilot.make_simulation(options, "ardupilot", ArduPilot.RATE)
-    parameters = ardupilot_parameters(simulation.parameters, options.own_spins)
-    text = "".join(f"{name} {value:.10g}\n" for name, value in parameters.items())
+    _, text = settings_file(FirmwareLoop("ardupilot", simulation.parameters, options.own_spins))
     if options.config:
         print(text, end="")
         return

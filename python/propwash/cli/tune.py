@@ -6,15 +6,22 @@ import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from propwash import tune, viz
 from propwash._files import check_folder, written_whole
+from propwash.autopilot import FirmwareLoop, settings_file
 from propwash.cli._options import add_command, check_range, option
 from propwash.tune import RANGES, milliseconds
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ProgramName = Literal["betaflight", "px4", "ardupilot"]
 _MARGINS = {"phase_margin": 50.0, "gain_margin": 6.0}
 """Default margins, deg and dB."""
+_RATE = 960.0
+"""Hz, default."""
 _MIN_RATE = 20.0
 """Hz: a step response lasts 1 s and needs at least 20 samples."""
 _MIN_RATE_SWEEP = 240.0
@@ -35,8 +42,13 @@ class TuneOptions:
     gain_margin: float | None = option(
         f"minimum (default: {_MARGINS['gain_margin']:g})", metavar="DB"
     )
-    rate: float = option("controller rate", 960.0, metavar="HZ")
+    rate: float = option("controller rate", _RATE, metavar="HZ")
     present: bool = option("show the vehicle's present gains instead", False)
+    firmware: ProgramName | None = option(
+        "gains for the rate controller of this program instead, at its own rate, and the file of "
+        "its parameters for the vehicle (docs/autopilot.md)"
+    )
+    own_spins: bool = option("with --firmware: keep the rotor spins of the vehicle", False)
     sweep: int | None = option(
         "then fly N sets of gains around these under noise, plot the Pareto front, and write the "
         "vehicle with the set that weighs error and noise equally",
@@ -56,6 +68,9 @@ def add_parser(commands: Any) -> None:
 def run(options: TuneOptions) -> None:
     """Runs the command."""
     _check(options)
+    if options.firmware is not None:
+        _run_firmware(options, options.firmware)
+        return
     dt = 1.0 / options.rate
     if options.present:
         loop = tune.RateLoop(options.vehicle, dt)
@@ -63,10 +78,7 @@ def run(options: TuneOptions) -> None:
         found = tune.Tuning(loop.vehicle, dt, (x, y, z))
         print(f"{found.vehicle.name}: present gains, at {options.rate:g} Hz")
     else:
-        margins = {
-            name: default if getattr(options, name) is None else getattr(options, name)
-            for name, default in _MARGINS.items()
-        }
+        margins = _margins(options)
         try:
             found = tune.autotune(options.vehicle, options.bandwidth, **margins, dt=dt)
         except tune.TuneError as error:
@@ -89,11 +101,55 @@ def run(options: TuneOptions) -> None:
         )
     swept = _swept(options, options.sweep, found, dt) if options.sweep is not None else None
     if not options.no_plots:
-        _write(options, found, responses, swept)
+        _write_tuning(options, found, responses, swept)
+
+
+def _margins(options: TuneOptions) -> dict[str, float]:
+    return {
+        name: default if getattr(options, name) is None else getattr(options, name)
+        for name, default in _MARGINS.items()
+    }
+
+
+def _run_firmware(options: TuneOptions, program: ProgramName) -> None:
+    """Designs the gains of a program, prints them, and writes plots and its parameters."""
+    try:
+        loop = FirmwareLoop(
+            program,
+            options.vehicle,
+            options.own_spins,
+            bandwidth=options.bandwidth,
+            **_margins(options),
+        )
+    except tune.TuneError as error:
+        raise tune.TuneError(error.for_command()) from None
+    name = loop.vehicle.name
+    suffix, text = settings_file(loop)
+    print(f"{name}: gains of {program}, at {1.0 / loop.dt:g} Hz")
+    print(loop.table())
+    print("\naxis           P          I          D   in units of the program")
+    for axis, numbers in enumerate(loop.numbers):
+        print(f"{tune.AXES[axis]:4s} " + " ".join(f"{number:10.4g}" for number in numbers))
+    print("\nlinear steps\naxis        rise time   overshoot")
+    for axis in range(3):
+        time, rate = loop.step(axis)
+        shown = tune.step_figures(time, rate, 1.0)
+        rise = milliseconds(shown.rise_time, float(time[-1]))
+        print(f"{tune.AXES[axis]:4s} {rise:>16s} {100 * shown.overshoot:9.1f} %")
+    if not options.no_plots:
+        _write(options.out, _loop_figures(loop), {f"{_file_name(name)}{suffix}": text})
 
 
 def _check(options: TuneOptions) -> None:
     """Checks the options before any computation."""
+    if options.firmware is None:
+        if options.own_spins:
+            raise ValueError("--own-spins: expected with --firmware; add it")
+    elif options.present or options.sweep is not None or options.rate != _RATE:
+        raise ValueError(
+            "--firmware: expected without --present, --sweep and --rate, which are those of "
+            "propwash's own rate controller; omit them"
+        )
     check_range("sweep", options.sweep, 1, 1_000_000)
     low = _MIN_RATE if options.sweep is None else _MIN_RATE_SWEEP
     if not low <= options.rate <= 1e6:
@@ -142,37 +198,50 @@ def _swept(options: TuneOptions, count: int, found: tune.Tuning, dt: float) -> t
     return swept
 
 
-def _write(
+def _file_name(vehicle: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", vehicle)
+
+
+def _loop_figures(loop: tune.RateLoop) -> dict[str, Figure]:
+    return {
+        **{f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)},
+        "nyquist.png": tune.nyquist_figure(loop),
+        "filter.png": tune.filter_figure(loop),
+    }
+
+
+def _write_tuning(
     options: TuneOptions,
     found: tune.Tuning,
     responses: list[tune.StepResponse],
     swept: tune.Sweep | None,
 ) -> None:
-    """Writes all files or none."""
-    loop = found.loop()
     name = found.vehicle.name
-    figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}
-    figures["nyquist.png"] = tune.nyquist_figure(loop)
-    figures["filter.png"] = tune.filter_figure(loop)
+    figures = _loop_figures(found.loop())
     figures["step.png"] = tune.step_figure(responses, f"{name}: simulated steps")
-    vehicles = {}
+    texts = {}
     if not options.present:
-        vehicles[f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.toml"] = found.vehicle
+        texts[f"{_file_name(name)}.toml"] = found.vehicle.to_toml()
     if swept is not None:
         figures["pareto.png"] = tune.pareto_figure(swept, swept.best())
-        vehicles["swept.toml"] = swept.tuned(swept.best())
-    made = [each for each in (options.out, *options.out.parents) if not each.exists()]
-    options.out.mkdir(parents=True, exist_ok=True)
+        texts["swept.toml"] = swept.tuned(swept.best()).to_toml()
+    _write(options.out, figures, texts)
+
+
+def _write(folder: Path, figures: dict[str, Figure], texts: dict[str, str]) -> None:
+    """Writes all files or none."""
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with ExitStack() as whole:
             for file, figure in figures.items():
-                tune.save(figure, whole.enter_context(written_whole(options.out / file)))
-            for file, vehicle in vehicles.items():
-                part = whole.enter_context(written_whole(options.out / file))
-                part.write_text(vehicle.to_toml(), encoding="utf-8")
+                tune.save(figure, whole.enter_context(written_whole(folder / file)))
+            for file, text in texts.items():
+                part = whole.enter_context(written_whole(folder / file))
+                part.write_text(text, encoding="utf-8")
     except BaseException:
-        for folder in made:
-            if not any(folder.iterdir()):
-                folder.rmdir()
+        for empty in made:
+            if not any(empty.iterdir()):
+                empty.rmdir()
         raise
-    print(f"\nwrote {', '.join([*figures, *vehicles])} to {options.out}")
+    print(f"\nwrote {', '.join([*figures, *texts])} to {folder}")

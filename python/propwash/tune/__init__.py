@@ -1,6 +1,6 @@
 """Tuning of the rate loop: frequency responses, margins, automatic gains, sweeps of gains.
 
-Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
+Plots need matplotlib (`pip install "propwash[tune]"`).
 
 >>> from propwash import tune
 >>> tuned = tune.autotune("flightgoggles", bandwidth=12.0, phase_margin=50.0)
@@ -9,7 +9,8 @@ Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
 True
 """
 
-from propwash.tune._autotune import RANGES, TuneError, Tuning, autotune, bandwidth_limit
+from propwash.tune._autotune import RANGES, TuneError, Tuning, autotune, bandwidth_limit, design
+from propwash.tune._controller import Controller, DifferenceEquations
 from propwash.tune._loop import AXES, Gains, Margins, RateLoop, margins_of
 from propwash.tune._plots import (
     allan_figure,
@@ -27,6 +28,8 @@ __all__ = [
     "AXES",
     "RANGES",
     "RECORD_EVERY",
+    "Controller",
+    "DifferenceEquations",
     "Gains",
     "Margins",
     "RateLoop",
@@ -39,6 +42,7 @@ __all__ = [
     "autotune",
     "bandwidth_limit",
     "bode_figure",
+    "design",
     "filter_figure",
     "gain_sets",
     "margins_of",

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash._checks import require_scipy
+from propwash.tune._controller import Complex
 from propwash.tune._loop import (
     AXES,
-    Complex,
     Gains,
     Margins,
     RateLoop,
@@ -24,8 +23,6 @@ from propwash.tune._loop import (
 from propwash.vehicle.multicopter import DEFAULT_DT, Array
 from propwash.vehicle.parameters import VehicleParameters
 
-DEFAULT_FRACTION = 0.8
-"""Default bandwidth of autotune(), as a fraction of the lowest bandwidth_limit() of the axes."""
 RANGES = {"phase_margin": (0.0, 90.0), "gain_margin": (0.0, 60.0)}
 """Open intervals of valid margins, deg and dB."""
 
@@ -115,27 +112,9 @@ def autotune(
         ParameterError: For a vehicle that cannot hover or whose rotors cannot control its rates.
     """
     loop = RateLoop(vehicle, dt)
-    _check(phase_margin, gain_margin, integral)
-    if bandwidth is None:
-        bandwidth = _default_bandwidth(loop, phase_margin, gain_margin, integral)
-    target = np.asarray(bandwidth, dtype=np.float64)
-    if target.shape not in ((), (3,)) or not np.all((target > 0.0) & np.isfinite(target)):
-        raise ValueError(f"bandwidth: expected a number > 0 [Hz], or three, got {bandwidth!r}")
-    target = np.broadcast_to(target, (3,))
-    if target.max() >= 0.25 / dt:
-        raise TuneError(
-            f"bandwidth = {target.max():g} Hz: expected less than a quarter of the controller's "
-            f"rate, {0.25 / dt:g} Hz; ",
-            Advice("use a smaller dt", "lower --bandwidth or raise --rate"),
-        )
-    found = []
-    for axis in range(3):
-        goal = _Goal(float(target[axis]), phase_margin, gain_margin, integral)
-        best, reached = _searched(loop, axis, goal)
-        if best is None:
-            raise _refusal(loop, axis, goal, reached)
-        found.append(best)
-    gains, margins = zip(*found, strict=True)
+    gains, margins = design(
+        loop, bandwidth, phase_margin, gain_margin=gain_margin, integral=integral
+    )
     tuned = loop.vehicle.replace(
         rate_controller={
             "proportional": [g.proportional for g in gains],
@@ -147,7 +126,53 @@ def autotune(
         raise TuneError(
             "the coupled axes are unstable, though each axis is stable alone; ", _LOWER_BANDWIDTH
         )
-    return Tuning(tuned, dt, (margins[0], margins[1], margins[2]))
+    return Tuning(tuned, dt, margins)
+
+
+def design(
+    loop: RateLoop,
+    bandwidth: ArrayLike | None = None,
+    phase_margin: float = 50.0,
+    *,
+    gain_margin: float = 6.0,
+    integral: float = 0.05,
+) -> tuple[tuple[Gains, Gains, Gains], tuple[Margins, Margins, Margins]]:
+    """Finds the gains of a loop and their margins as autotune(), each axis by itself.
+
+    bandwidth: None for `loop.default_bandwidths()`.
+    """
+    _check(phase_margin, gain_margin, integral)
+    if bandwidth is None:
+        limits = _bandwidth_limits(loop, (0, 1, 2), phase_margin, gain_margin, integral)
+        if not np.isfinite(limits).all():
+            raise TuneError(
+                f"axis {AXES[int(np.argmin(np.isfinite(limits)))]}: no bandwidth has a phase "
+                f"margin of {phase_margin:g} deg and a gain margin of {gain_margin:g} dB; ",
+                Advice(
+                    "lower the margins, or use a smaller dt",
+                    "lower --phase-margin or --gain-margin, or raise --rate",
+                ),
+            )
+        bandwidth = loop.default_bandwidths(limits)
+    target = np.asarray(bandwidth, dtype=np.float64)
+    if target.shape not in ((), (3,)) or not np.all((target > 0.0) & np.isfinite(target)):
+        raise ValueError(f"bandwidth: expected a number > 0 [Hz], or three, got {bandwidth!r}")
+    target = np.broadcast_to(target, (3,))
+    if target.max() >= 0.25 / loop.dt:
+        raise TuneError(
+            f"bandwidth = {target.max():g} Hz: expected less than a quarter of the controller's "
+            f"rate, {0.25 / loop.dt:g} Hz; ",
+            Advice("use a smaller dt", "lower --bandwidth or raise --rate"),
+        )
+    found = []
+    for axis in range(3):
+        goal = _Goal(float(target[axis]), phase_margin, gain_margin, integral)
+        best, reached = _searched(_Axis(loop, axis), goal)
+        if best is None:
+            raise _refusal(loop, axis, goal, reached)
+        found.append(best)
+    (x, y, z), (margins_x, margins_y, margins_z) = zip(*found, strict=True)
+    return (x, y, z), (margins_x, margins_y, margins_z)
 
 
 def _check(phase_margin: float, gain_margin: float, integral: float) -> None:
@@ -161,43 +186,18 @@ def _check(phase_margin: float, gain_margin: float, integral: float) -> None:
             raise ValueError(f"{name}: expected a number {end} 0 and below {high:g}, got {value!r}")
 
 
-def _default_bandwidth(
-    loop: RateLoop, phase_margin: float, gain_margin: float, integral: float
-) -> float:
-    """Returns DEFAULT_FRACTION of the lowest limit [Hz]. Raises TuneError if an axis has none."""
-    limits = _bandwidth_limits(loop, (0, 1, 2), phase_margin, gain_margin, integral)
-    if not np.isfinite(limits).all():
-        raise TuneError(
-            f"axis {AXES[int(np.argmin(np.isfinite(limits)))]}: no bandwidth has a phase margin of "
-            f"{phase_margin:g} deg and a gain margin of {gain_margin:g} dB; ",
-            Advice(
-                "lower the margins, or use a smaller dt",
-                "lower --phase-margin or --gain-margin, or raise --rate",
-            ),
-        )
-    return DEFAULT_FRACTION * float(limits.min())
-
-
 class _Axis:
-    """Frequency responses of one axis, from which loops with any gains are computed."""
+    """An axis of a loop, with its frequency responses for any gains."""
 
-    def __init__(self, loop: RateLoop, axis: int) -> None:
-        self._loop, self._axis = loop, axis
+    def __init__(self, loop: RateLoop, number: int) -> None:
+        self.loop, self.number = loop, number
         # the same frequencies as in RateLoop.margins(), for the same results
-        self.frequency = loop.margin_frequencies()
-        self.plant = loop.plant(self.frequency, axis)
-        self.value, self.slope = loop.filter(self.frequency, axis)
-        self.summed = loop.dt / (1.0 - np.exp(-2j * np.pi * self.frequency * loop.dt))
-
-    def loops(self, g: Gains) -> tuple[Complex, Complex]:
-        """Returns the open loop L and the closed loop T."""
-        error = g.proportional + g.integral * self.summed
-        loop = self.plant * (error * self.value + g.derivative * self.slope)
-        return loop, self.plant * error / (1.0 + loop)
+        self._frequency = loop.margin_frequencies()
+        self._loops = loop.loops(self._frequency, number)
 
     def margins(self, g: Gains) -> Margins:
-        is_stable = self._loop.is_stable(self._axis, g)
-        return margins_of(self.frequency, *self.loops(g), is_stable)
+        is_stable = self.loop.is_stable(self.number, g)
+        return margins_of(self._frequency, *self._loops(g), is_stable)
 
 
 class _Goal(NamedTuple):
@@ -209,15 +209,13 @@ class _Goal(NamedTuple):
     integral: float
 
 
-def _searched(
-    loop: RateLoop, number: int, goal: _Goal
-) -> tuple[tuple[Gains, Margins] | None, list[Margins]]:
+def _searched(axis: _Axis, goal: _Goal) -> tuple[tuple[Gains, Margins] | None, list[Margins]]:
     """Returns the best gains of one axis, or None, and the margins of all with the bandwidth."""
-    axis = _Axis(loop, number)
     reached: list[tuple[Gains, Margins]] = []
-    # K_D / K_P: a zero that compensates the motors' lag fully, partly or more than fully
-    for ratio in np.concatenate([np.linspace(0.0, 2.5, 26) * loop.lag, [0.005, 0.01]]):
-        gains = _with_bandwidth(axis, goal.bandwidth, float(ratio), goal.integral)
+    integral, derivatives = axis.loop.ratios(axis.number, goal.bandwidth, goal.integral)
+    loops = axis.loop.loops(goal.bandwidth, axis.number)
+    for derivative in derivatives:
+        gains = _with_bandwidth(loops, goal.bandwidth, integral, float(derivative))
         if gains is not None:
             margins = axis.margins(gains)
             if abs(margins.bandwidth - goal.bandwidth) < 0.03 * goal.bandwidth:
@@ -231,25 +229,27 @@ def _searched(
     return best, [m for _, m in reached]
 
 
-def _with_bandwidth(axis: _Axis, bandwidth: float, ratio: float, integral: float) -> Gains | None:
-    """Returns the lowest gains whose |T| falls below -3 dB at the bandwidth, or None."""
-    integral_ratio = integral * 2.0 * math.pi * bandwidth
+def _with_bandwidth(
+    loops: Callable[[Gains], tuple[Complex, Complex]],
+    bandwidth: float,
+    integral: float,
+    derivative: float,
+) -> Gains | None:
+    """Returns the lowest gains whose |T| falls below -3 dB at the bandwidth, or None.
 
-    def gains(proportional: float) -> Gains:
-        return Gains(proportional, integral_ratio * proportional, ratio * proportional)
+    loops: Open and closed loop at the bandwidth. integral, derivative: K_I / K_P and K_D / K_P.
+    """
 
-    def excess(proportional: float) -> float:
-        m = float(np.interp(bandwidth, axis.frequency, np.abs(axis.loops(gains(proportional))[1])))
-        return m - math.sqrt(0.5)
+    def gains(proportional: Any) -> Gains:
+        return Gains(proportional, integral * proportional, derivative * proportional)
 
     trial = np.geomspace(0.1, 100.0, 25) * 2.0 * math.pi * bandwidth
-    above = next((i for i, k in enumerate(trial) if excess(float(k)) > 0.0), 0)
-    if above == 0:
-        return None
-    require_scipy("autotune")
-    from scipy.optimize import brentq
-
-    return gains(float(brentq(excess, trial[above - 1], trial[above], xtol=1e-9)))
+    for _ in range(9):  # each round divides the interval by 24
+        above = np.flatnonzero(np.abs(loops(gains(trial))[1]) > math.sqrt(0.5))
+        if not len(above) or above[0] == 0:
+            return None
+        trial = np.linspace(trial[above[0] - 1], trial[above[0]], 25)
+    return gains(float(trial[-1]))
 
 
 def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -> TuneError:
@@ -270,14 +270,12 @@ def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -
         start += "; no gains that give that bandwidth are stable"
     else:
         start += "; no gains give that bandwidth"
-    if loop.has_blow_back:
-        without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0}, inflow={"flapping": 0.0})
-        if _searched(RateLoop(without, loop.dt), number, goal)[0] is not None:
-            return TuneError(
-                f"{start}. The moment of rotor_drag.blow_back or inflow.flapping destabilises slow "
-                f"loops: ",
-                Advice("raise the bandwidth or the integral", "raise --bandwidth"),
-            )
+    if loop.has_blow_back and _searched(_Axis(loop.without_blow_back(), number), goal)[0]:
+        return TuneError(
+            f"{start}. The moment of rotor_drag.blow_back or inflow.flapping destabilises slow "
+            "loops: ",
+            Advice("raise the bandwidth or the integral", "raise --bandwidth"),
+        )
     lags, advice = _lags(loop, number, goal.bandwidth)
     return TuneError(f"{start}. {lags}", advice, _BANDWIDTH_LIMIT)
 
@@ -297,7 +295,7 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
     smaller_step = Advice("use a smaller dt", "raise --rate")
     remedies = {
         "the motors' lag": ("the motors are slower than the requested bandwidth; ", less),
-        "the low-pass": ("raise the cut-off of rate_controller.filter, or ", less),
+        "the low-pass": (f"raise the cut-off of {loop.filters}, or ", less),
         "the command delay": ("shorten motor.command_delay, or ", less),
         "sampling": (
             "",
@@ -338,12 +336,12 @@ def _bandwidth_limits(
 ) -> Array:
     """bandwidth_limit() with checked arguments."""
 
-    def reaches(axis: int, bandwidth: float) -> bool:
+    def reaches(axis: _Axis, bandwidth: float) -> bool:
         goal = _Goal(bandwidth, phase_margin, gain_margin, integral)
-        return _searched(loop, axis, goal)[0] is not None
+        return _searched(axis, goal)[0] is not None
 
     limits = np.full(len(axes), math.nan)
-    for number, axis in enumerate(axes):
+    for number, axis in enumerate(_Axis(loop, number) for number in axes):
         # search downwards, as low bandwidths may be infeasible too
         trial = np.geomspace(0.25 / loop.dt, 0.05, 24)[1:]
         low = next((float(x) for x in trial if reaches(axis, float(x))), math.nan)

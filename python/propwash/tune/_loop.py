@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from propwash import _core
 from propwash.control import LinearModel, linearize
+from propwash.tune._controller import Complex, Controller, DifferenceEquations
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import DEFAULT_DT, Array, Integrator
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.validation import located
 
-Complex = NDArray[np.complex128]
 AXES = ("x", "y", "z")
 """Body axes, in the order of gains and rates."""
 
@@ -77,6 +78,9 @@ class RateLoop:
     Raises ParameterError for a vehicle that cannot hover or whose rotors cannot control its rates.
     """
 
+    filters = "rate_controller.filter"
+    """Name of the low-pass in messages."""
+
     def __init__(
         self,
         vehicle: str | PathLike[str] | VehicleParameters,
@@ -88,7 +92,8 @@ class RateLoop:
         with located(vehicle):
             _core.validate_vehicle(self.vehicle)
             self._balanced = self.vehicle.replace(
-                motor={"time_constant_up": self.lag, "time_constant_down": self.lag}
+                motor={"time_constant_up": self.lag, "time_constant_down": self.lag},
+                contact={"frequency": 0.0},  # it flies: linearize() has it at height 0
             )
             # a delay has a transfer function in closed form and needs no states
             undelayed = self._balanced.replace(motor={"command_delay": 0.0})
@@ -116,6 +121,13 @@ class RateLoop:
         """Whether velocity across an axis causes a torque about it."""
         return bool(self._plant.A[9, 4] != 0.0)
 
+    def without_blow_back(self) -> Self:
+        """Returns a copy whose velocity across an axis causes no torque."""
+        found = copy(self)
+        vehicle = self.vehicle.replace(rotor_drag={"blow_back": 0.0}, inflow={"flapping": 0.0})
+        found._plant = RateLoop(vehicle, self.dt)._plant
+        return found
+
     @property
     def nyquist(self) -> float:
         """Half the rate of the controller [Hz]."""
@@ -142,25 +154,47 @@ class RateLoop:
 
     def filter(self, frequency: ArrayLike, axis: int = 0) -> tuple[Complex, Complex]:
         """Returns H from the body rate to the filtered rate [-] and to its derivative [1/s]."""
-        matrix, column = self._filter[axis]
-        z = self._z(frequency)
-        system = np.eye(2) - matrix / z[..., np.newaxis, np.newaxis]
-        out = np.linalg.solve(system, np.broadcast_to(column[:, None], (*z.shape, 2, 1)))[..., 0]
-        return np.asarray(out[..., 0]), np.asarray(out[..., 1])
+        feedback = self.controller(axis).responses(self._z(frequency))[:, 1]
+        return -feedback[0], -feedback[2]
+
+    def controller(self, axis: int) -> Controller:
+        """Returns the controller of an axis: the low-pass, and an integral that includes now."""
+        equations = DifferenceEquations(self.dt)
+        value, slope = equations.recursion(*self._filter[axis], equations.rate)
+        error = equations.command - value
+        return equations.controller(error, equations.integral(error), -slope)
+
+    def default_bandwidths(self, limits: Array) -> Array:
+        """Returns the bandwidths without a request: 0.8 times the lowest limit [Hz] (3,)."""
+        return np.full(3, 0.8 * limits.min())
+
+    def ratios(self, axis: int, bandwidth: float, integral: float) -> tuple[float, Array]:
+        """Returns K_I / K_P and the values of K_D / K_P that autotune() tries.
+
+        integral: K_I / K_P as a fraction of the bandwidth in rad/s.
+        """
+        # a zero that compensates the motors' lag fully, partly or more than fully
+        derivative = np.concatenate([np.linspace(0.0, 2.5, 26) * self.lag, [0.005, 0.01]])
+        return integral * 2.0 * math.pi * bandwidth, derivative
+
+    def loops(self, frequency: ArrayLike, axis: int) -> Callable[[Gains], tuple[Complex, Complex]]:
+        """Returns a function from gains to open_loop() and closed_loop() at the frequencies."""
+        plant = self.plant(frequency, axis)
+        forward, feedback = np.moveaxis(self.controller(axis).responses(self._z(frequency)), 1, 0)
+
+        def loops(g: Gains) -> tuple[Complex, Complex]:
+            open_loop = -plant * _weighted(g, feedback)
+            return open_loop, plant * _weighted(g, forward) / (1.0 + open_loop)
+
+        return loops
 
     def open_loop(self, frequency: ArrayLike, axis: int, gains: Gains | None = None) -> Complex:
         """Returns L, opened at the commanded angular acceleration; its sign is that in 1 + L."""
-        g = self.gains(axis) if gains is None else gains
-        value, slope = self.filter(frequency, axis)
-        return self.plant(frequency, axis) * (
-            self._error_gain(frequency, g) * value + np.asarray(g.derivative) * slope
-        )
+        return self.loops(frequency, axis)(self.gains(axis) if gains is None else gains)[0]
 
     def closed_loop(self, frequency: ArrayLike, axis: int, gains: Gains | None = None) -> Complex:
         """Returns the transfer function from the commanded to the true body rate."""
-        g = self.gains(axis) if gains is None else gains
-        forward = self.plant(frequency, axis) * self._error_gain(frequency, g)
-        return forward / (1.0 + self.open_loop(frequency, axis, g))
+        return self.loops(frequency, axis)(self.gains(axis) if gains is None else gains)[1]
 
     def sensitivity(self, frequency: ArrayLike, axis: int, gains: Gains | None = None) -> Complex:
         """Returns S = 1 / (1 + L)."""
@@ -169,8 +203,8 @@ class RateLoop:
     def margins(self, axis: int, gains: Gains | None = None) -> Margins:
         """Returns margins, sensitivity peak and bandwidth of an axis."""
         f = self.margin_frequencies()
-        loop = self.open_loop(f, axis, gains)
-        return margins_of(f, loop, self.closed_loop(f, axis, gains), self.is_stable(axis, gains))
+        loops = self.loops(f, axis)(self.gains(axis) if gains is None else gains)
+        return margins_of(f, *loops, self.is_stable(axis, gains))
 
     def margin_frequencies(self) -> Array:
         """Returns the frequencies [Hz] for margins, up to Nyquist, where a sampled loop is real."""
@@ -238,13 +272,12 @@ class RateLoop:
         well below Nyquist and shows the phase lag of each element.
         """
         s = 2j * np.pi * np.asarray(frequency, dtype=np.float64)
-        p = self.vehicle.rate_controller.filter
-        low_pass = p.stiffness / (s * s + p.damping * s + p.stiffness)
+        value, slope = self.filter(frequency, axis)
         g = self.gains(axis)
         hold = s * self.dt
         return {
-            "controller and low-pass": (g.proportional + g.integral / s + g.derivative * s)
-            * low_pass,
+            "controller and low-pass": (g.proportional + g.integral / s) * value
+            + g.derivative * slope,
             "motor": 1.0 / (self.lag * s + 1.0),
             "delay": np.exp(-s * self.vehicle.motor.command_delay),
             "sampling": (1.0 - np.exp(-hold)) / hold,
@@ -267,25 +300,24 @@ class RateLoop:
     def _closed(self, axis: int, g: Gains) -> tuple[Array, Array]:
         """Returns matrix and column of the closed loop's step from the commanded rate.
 
-        States: body and motors, filter, integral, delayed demands with the latest first.
+        States: body and motors, controller, delayed demands with the latest first.
         """
         a, b = self._body(axis)
-        matrix, column = self._filter[axis]
+        controller = self.controller(axis)
         steps, part = self._delay()
-        n, delayed = len(a), steps + (part > 0.0)
+        n, m, delayed = len(a), len(controller.A), steps + (part > 0.0)
         # the last column multiplies the command
-        filtered = np.zeros((2, n + 4 + delayed))
-        filtered[:, 0], filtered[:, n : n + 2] = column, matrix
-        error = -filtered[0]
-        error[-1] = 1.0
-        integral = self.dt * error
-        integral[n + 2] = 1.0
-        demand = g.proportional * error + g.integral * integral - g.derivative * filtered[1]
-        line = np.concatenate([demand[np.newaxis], np.eye(len(demand))[n + 3 : -1]])
+        inputs = np.zeros((2, n + m + delayed + 1))
+        inputs[0, -1] = inputs[1, 0] = 1.0
+        inside, signals = controller.B @ inputs, controller.D @ inputs
+        inside[:, n : n + m] += controller.A
+        signals[:, n : n + m] += controller.C
+        demand = _weighted(g, signals)
+        line = np.concatenate([demand[np.newaxis], np.eye(len(demand))[n + m : -1]])
         acting = (1.0 - part) * line[steps] + (part * line[steps + 1] if part > 0.0 else 0.0)
         body = np.outer(b, acting)
         body[:, :n] += a
-        step = np.concatenate([body, filtered, integral[np.newaxis], line[:delayed]])
+        step = np.concatenate([body, inside, line[:delayed]])
         return step[:, :-1], step[:, -1]
 
     def _delay(self) -> tuple[int, float]:
@@ -294,13 +326,14 @@ class RateLoop:
         whole = math.floor(steps)
         return whole, steps - whole
 
-    def _error_gain(self, frequency: ArrayLike, gains: Gains) -> Complex:
-        z = self._z(frequency)
-        summed = self.dt / (1.0 - 1.0 / z)
-        return np.asarray(np.asarray(gains.proportional) + np.asarray(gains.integral) * summed)
-
     def _z(self, frequency: ArrayLike) -> Complex:
         return np.asarray(np.exp(2j * np.pi * self.dt * np.asarray(frequency, dtype=np.float64)))
+
+
+def _weighted(gains: Gains, signals: Any) -> Any:
+    """The sum of the signals (3, ...) times their gains."""
+    p, i, d = signals
+    return gains.proportional * p + gains.integral * i + gains.derivative * d
 
 
 def table_of(gains: Sequence[Gains], margins: Sequence[Margins]) -> str:
