@@ -93,7 +93,8 @@ class PlainModel:
             through = axial + induced
             flow = np.sqrt(across + through**2 + 1e-6)
             change = inflow.translational * across - inflow.axial * speeds * (through - hover)
-            error = induced * flow - self.hover_ratio() ** 2 * (speeds**2 + change / k)
+            still = hover * np.sqrt(hover**2 + 1e-6) + self.hover_ratio() ** 2 * change / k
+            error = induced * flow - still
             slope = flow + np.maximum(induced * through / flow, 0.0)
             slope = slope + self.hover_ratio() ** 2 * inflow.axial / k * speeds
             induced = np.clip(induced - error / slope, 0.0, 2.0 * hover)

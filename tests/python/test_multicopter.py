@@ -59,8 +59,8 @@ def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
     weight = uav.parameters.body.mass * 9.81
     uav.step(pw.RateThrust([0.0, 0.0, 0.0], weight), substeps=960)
     assert np.abs(uav.position).max() < 1e-9
-    # blow-back increases with speed while the vehicle is tilted
-    vehicle = uav.parameters.replace(rotor_drag={"blow_back": 0.0})
+    # blow-back and flapping increase with speed while the vehicle is tilted
+    vehicle = uav.parameters.replace(rotor_drag={"blow_back": 0.0}, inflow={"flapping": 0.0})
     uav = pw.Multicopter(vehicle, noise=False)
     uav.step(pw.RateThrust([0.4, -0.3, 0.2], weight), substeps=1920)
     assert np.allclose(uav.body_rates, [0.4, -0.3, 0.2], rtol=0, atol=0.05)

@@ -76,12 +76,13 @@ PROPWASH_FN T induced_excess(const InflowParameters<P>& inflow, const P& hover,
   const T axial = select(speed < zero, -along, along);  // a reversed rotor is the reflected one
   const T in_hover = turning * hover;
   const T slope = turning * (inflow.axial * hover * hover);
-  const T still = in_hover * in_hover + across * (inflow.translational * hover * hover);
+  const T floor(constant<T>(1e-6));  // so that the root has a derivative at rest
+  const T still = in_hover * sqrt(in_hover * in_hover + floor) +
+                  across * (inflow.translational * hover * hover);
   T induced = in_hover;
   for (int n = 0; n < 3; ++n) {
     const T through = axial + induced;
-    // a floor, so that the root has a derivative at rest
-    const T flow = sqrt(across + through * through + T(constant<T>(1e-6)));
+    const T flow = sqrt(across + through * through + floor);
     const T error = induced * flow - still + slope * (through - in_hover);
     // without the second term where it is negative: momentum theory has no solution there
     const T gradient = flow + max(induced * through / flow, zero) + slope;

@@ -28,13 +28,13 @@ from propwash.world import Gate, Scene
 Array = NDArray[np.float64]
 
 FASTEST_LIMITS = Limits(
-    thrust=0.9,
+    thrust=0.97,
     rates=(8.0, 8.0, 1.0),
     tilt=TILT - 0.02,
     rotor_thrust_min=0.15,
     vertical_thrust_min=0.3,
 )
-"""Of paths that the tracking controller follows."""
+"""Of paths that predictive control follows."""
 _CLEARANCE = 0.6
 """m, between the frame of a gate and a path that passes it outside."""
 _GROUND = 0.4
@@ -61,7 +61,7 @@ def fastest_path(
     wind: ArrayLike = (0.0, 0.0, 0.0),
     progress: Callable[[TimeOptimal], None] | None = None,
 ) -> TimeOptimal:
-    """Returns the fastest path through a course that the tracking controller follows.
+    """Returns the fastest path through a course that predictive control follows.
 
     limits: of the path; what they leave is for the controller. margin: m, between the path and the
     frames at the passages. wind: (3,) m/s, world frame. progress as for time_optimal().

@@ -33,7 +33,7 @@ from propwash.race._race import (
     judge,
 )
 from propwash.race._route import route
-from propwash.trajectories import Limits, Path
+from propwash.trajectories import Limits, Mpc, Path, TimeOptimal
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import DEFAULT_DT, Multicopter
 from propwash.vehicle.outer_loops import OuterLoops
@@ -85,7 +85,8 @@ def fly(
     wind: (3,) m/s, world frame, known to the planner but not to a pilot. turbulence: gusts that are
     added; None: none. path: of a flight without a pilot, from the start; None: that of the planner.
 
-    The geometric tracking controller follows the plans. Requires scipy. Raises ValueError or
+    The geometric tracking controller follows the plans, predictive control (trajectories.Mpc) a
+    `path` of time_optimal(), which leaves hardly any thrust to a controller. Requires scipy. Raises ValueError or
     TypeError for invalid arguments, and for invalid commands and estimates of a pilot.
     """
     parameters = vehicles.load(vehicle)
@@ -313,15 +314,22 @@ def _simulated(
     fleet.set_wind(air.wind)
     fleet.outer_loops = _loops(fleet.outer_loops)
     fleet.reset(position=point, attitude=np.array(_rotation.about_z(heading)))
-    start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
+    motion = {name: [getattr(fleet, name).astype(np.float64)] for name in _RECORDED}
     rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
     time = np.arange(rows + 1, dtype=np.float64) * PERIOD
-    # each command is constant for a period: it is sampled at the middle
-    reference = path.sample(time[:-1] + 0.5 * PERIOD)
-    motion = fleet.rollout(reference, substeps=ROW_STEPS, record=_RECORDED)
-    return RaceFlight(
-        time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
-    )
+    if isinstance(path, TimeOptimal):
+        mpc = Mpc(control_vehicle, path.sample(time), size=1)
+        for now in time[:-1]:
+            fleet.step(mpc.command(fleet.state, float(now)), substeps=ROW_STEPS)
+            for name, found in motion.items():
+                found.append(getattr(fleet, name).astype(np.float64))
+    else:
+        # each command is constant for a period: it is sampled at the middle
+        reference = path.sample(time[:-1] + 0.5 * PERIOD)
+        flown = fleet.rollout(reference, substeps=ROW_STEPS, record=_RECORDED)
+        for name, found in motion.items():
+            found.append(getattr(flown, name)[:, 0])
+    return RaceFlight(time, *(np.concatenate(motion[name]) for name in _RECORDED))
 
 
 def start_pose(

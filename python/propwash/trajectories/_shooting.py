@@ -152,8 +152,8 @@ class Shooting:
         if limits.tilt < np.pi:
             rows.add("limits.tilt", cosine.T, math.cos(limits.tilt), np.inf)
         if np.isfinite(limits.vertical_thrust_min):
-            coefficients = np.array([rotor.thrust_coefficient for rotor in vehicle.rotors])
-            shares = casadi.DM(coefficients * self._speed_max**2 / vehicle.weight).T
+            thrust_per_square = Allocation(vehicle).matrix[3]
+            shares = casadi.DM(thrust_per_square * self._speed_max**2 / vehicle.weight).T
             if self.problem.motor_lag:
                 forces = [casadi.mtimes(shares, x[BODY:, :] ** 2) * cosine]
             else:  # constant in an interval, at both ends of which it is checked

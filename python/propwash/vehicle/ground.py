@@ -40,8 +40,11 @@ def rest_height(vehicle: VehicleParameters) -> float:
 def standing(
     vehicle: VehicleParameters, x: float = 0.0, y: float = 0.0, yaw: float = 0.0
 ) -> MulticopterState:
-    """The state of a vehicle that stands at x, y [m] with a heading [rad] and stopped rotors."""
+    """The state of a vehicle that stands at x, y [m] with a heading [rad].
+
+    The rotors are stopped, or turn as slowly as their motors can.
+    """
     position = np.array([x, y, rest_height(vehicle)])
     attitude = np.array(_rotation.about_z(yaw))
-    rotors = np.zeros(len(vehicle.rotors))
+    rotors = np.maximum(0.0, vehicle.motor_values("speed_min"))
     return MulticopterState(position, np.zeros(3), attitude, np.zeros(3), rotors)
