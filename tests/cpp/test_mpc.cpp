@@ -121,6 +121,9 @@ TEST_CASE("invalid parameters, states and points are refused, and change nothing
   parameters.period = 0.5;  // longer than the motors allow
   CHECK_THROWS_AS(pw::Mpc(vehicle, parameters), pw::ParameterError);
   parameters = {};
+  auto stiff = vehicle;
+  stiff.contact.frequency = 100.0;
+  CHECK_THROWS_AS(pw::Mpc(stiff, parameters), pw::ParameterError);
   parameters.tilt_tolerance = -1.0;
   CHECK_THROWS_AS(pw::Mpc(vehicle, parameters), pw::ParameterError);
 
@@ -133,6 +136,9 @@ TEST_CASE("invalid parameters, states and points are refused, and change nothing
   bad.velocity.y = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(mpc.command(bad, points, 0.01), std::invalid_argument);
   CHECK_THROWS_AS(mpc.command(x, {points.data(), 3}, 0.01), std::invalid_argument);
+  bad = x;
+  bad.attitude = {0.0, 0.0, 0.0, 0.0};
+  CHECK_THROWS_AS(mpc.command(bad, points, 0.01), std::invalid_argument);
   CHECK_THROWS_AS(mpc.command(x, points, -0.01), std::invalid_argument);
   points[2].attitude.w = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(mpc.command(x, points, 0.01), std::invalid_argument);

@@ -102,7 +102,8 @@ def refusals(eight: Reference) -> dict[str, Any]:
     return {
         r"reference: expected one vehicle": lambda: Mpc("crazyflie", stack([eight, eight])),
         r"reference: row 0 requires free fall": lambda: Mpc("flightgoggles", falling),
-        r"horizon = 0: expected 1 to 1000": lambda: Mpc("crazyflie", eight, MpcParameters(0)),
+        r"horizon: expected a whole number from 1 to 1000, got 0": lambda: MpcParameters(0),
+        r"period: expected a finite number > 0": lambda: MpcParameters(period="a"),  # type: ignore[arg-type]
         r"period / substeps .* use 13 substeps": lambda: Mpc(
             "flightgoggles", eight, MpcParameters(period=0.5)
         ),
@@ -115,11 +116,33 @@ def refusals(eight: Reference) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(9))
 def test_mistakes_are_refused(eight: Reference, number: int) -> None:
     message, call = list(refusals(eight).items())[number]
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_motion_too_fast_for_the_model_does_not_spoil_later_commands(eight: Reference) -> None:
+    state = pw.Multicopter("flightgoggles").trim()
+    mpc, fresh = Mpc("flightgoggles", eight), Mpc("flightgoggles", eight)
+    for wild in ([200.0, 200.0, 0.0], [300.0, 0.0, 0.0], [1e4, 0.0, -1e4]):
+        speeds = np.asarray(mpc.command(replace(state, body_rates=np.array(wild)), 0.0).speeds)
+        assert np.isfinite(speeds).all()
+    for time in (0.01, 0.02):
+        again, first = mpc.command(state, time).speeds, fresh.command(state, time).speeds
+        assert np.allclose(again, first, rtol=0.2)
+    assert np.isfinite(mpc.plan).all()
+    assert np.isfinite(mpc.disturbance_torque).all()
+
+
+def test_other_types_are_refused(eight: Reference) -> None:
+    wrong: Any = Lemniscate(4.0, 6.0)
+    with pytest.raises(TypeError, match=r"expected a Reference, such as path.sample"):
+        Mpc("flightgoggles", wrong)
+    wrong = {"horizon": 5}
+    with pytest.raises(TypeError, match="expected MpcParameters or None"):
+        Mpc("flightgoggles", eight, wrong)
 
 
 @pytest.mark.slow

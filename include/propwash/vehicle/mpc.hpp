@@ -52,7 +52,8 @@ class BasicMpc {
   /// @throws ParameterError for an invalid vehicle or parameter.
   explicit BasicMpc(const VehicleParameters& vehicle, const MpcParameters& parameters = {});
 
-  /// The rotor speeds to command in `state`, `elapsed` s after the command before.
+  /// The rotor speeds to command in `state`, `elapsed` s after the command before. Where the motion
+  /// is too fast for the steps of the model, those of the first point.
   /// @throws std::invalid_argument for another number of points or rotors, a state or points that
   /// are not finite, or an `elapsed` that is negative or not finite; the object is then unchanged.
   Speeds command(const State& state, Span<const State> points, double elapsed);
@@ -103,6 +104,7 @@ class BasicMpc {
   void check(const State& state, Span<const State> points, double elapsed) const;
   void observe(const State& state, double elapsed);
   void shift(double elapsed);
+  double prepare(const State& state, Span<const State> points, double elapsed);
   double roll_out(double fraction, const Plan& nominal, Span<const State> points, Plan& to) const;
   double cost(const State& x, const State& point) const;
   double command_cost(const Speeds& command, const State& point) const;

@@ -86,8 +86,9 @@ def fly(
     added; None: none. path: of a flight without a pilot, from the start; None: that of the planner.
 
     The geometric tracking controller follows the plans, predictive control (trajectories.Mpc) a
-    `path` of time_optimal(), which leaves hardly any thrust to a controller. Requires scipy. Raises ValueError or
-    TypeError for invalid arguments, and for invalid commands and estimates of a pilot.
+    `path` of time_optimal(), which leaves hardly any thrust to a controller. Requires scipy. Raises
+    ValueError or TypeError for invalid arguments, and for invalid commands and estimates of a
+    pilot.
     """
     parameters = vehicles.load(vehicle)
     known = parameters if control_vehicle is None else vehicles.load(control_vehicle)

@@ -45,6 +45,16 @@ class MpcParameters:
     disturbance_bandwidth: float = 5.0
     """1/s, of the observer of force and torque; 0: none."""
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            with _checks.checked_parameters():
+                if name in ("horizon", "substeps"):
+                    _checks.whole_number(name, value, 1, 1000)
+                elif name == "disturbance_bandwidth":
+                    _checks.not_negative(name, value, "1/s")
+                else:
+                    _checks.positive(name, value)
+
 
 class Mpc:
     """Follows a reference with a vehicle, or with each vehicle of a fleet.
@@ -65,10 +75,18 @@ class Mpc:
     ) -> None:
         """vehicle: the one that the controller assumes. size: vehicles of the fleet; None: one.
 
-        Raises ParameterError for an invalid vehicle or parameter, and ValueError for a reference
-        of several vehicles, of less than two rows or without a defined attitude (free fall).
+        Raises ParameterError for an invalid vehicle or parameter, TypeError for another reference,
+        and ValueError for one of several vehicles, of less than two rows or without a defined
+        attitude (free fall).
         """
         loaded = vehicles.load(vehicle)
+        if not isinstance(reference, Reference):
+            raise TypeError(
+                "reference: expected a Reference, such as path.sample(period=1 / 240), got "
+                f"{reference!r:.100}"
+            )
+        if parameters is not None and not isinstance(parameters, MpcParameters):
+            raise TypeError(f"parameters: expected MpcParameters or None, got {parameters!r:.100}")
         if np.ndim(reference.yaw) != 1 or len(reference) < 2:
             raise ValueError(
                 "reference: expected one vehicle and at least two rows, got yaw of shape "
@@ -127,8 +145,12 @@ class Mpc:
                     f"state.{name}: expected shape {(*expected, numbers)}, got {part.shape}"
                 )
         states = np.concatenate(parts, axis=-1).reshape(-1, width)
-        if not np.isfinite(states).all():
-            raise ValueError("state: expected finite numbers; the vehicle has diverged")
+        invalid = ~np.isfinite(states).all(axis=1)
+        if invalid.any():
+            which = "" if self._size is None else f" of vehicle {int(np.argmax(invalid))}"
+            raise ValueError(
+                f"state{which}: expected finite numbers; reset a vehicle that diverged"
+            )
         elapsed = 0.0 if self._last is None else now - self._last
         speeds = self._core.command(states, self._points(now), elapsed)
         self._last = now

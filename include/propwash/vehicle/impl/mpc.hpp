@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -40,16 +41,21 @@ BasicMpc<Columns>::BasicMpc(const VehicleParameters& vehicle, const MpcParameter
 
   model_ = make_model<double, Dynamic, GeneralShape>(vehicle);
   const double dt = parameters.period / parameters.substeps;
+  double time_constant = std::numeric_limits<double>::infinity();
   for (int i = 0; i < rotors(); ++i) {
-    const double lag =
-        std::min(vehicle.motor.time_constant_up[i], vehicle.motor.time_constant_down[i]);
-    if (dt > 2.0 * lag) {  // RK4 is stable up to 2.78
-      PROPWASH_THROW(ParameterError(
-          "period / substeps = " + detail::formatted(dt) + ": expected at most " +
-          detail::formatted(2.0 * lag) + " s, twice the time constant of the motors; use " +
-          std::to_string(static_cast<int>(std::ceil(parameters.period / (2.0 * lag)))) +
-          " substeps"));
-    }
+    time_constant = std::min(
+        {time_constant, vehicle.motor.time_constant_up[i], vehicle.motor.time_constant_down[i]});
+  }
+  if (has_contact(vehicle)) {
+    time_constant = std::min(time_constant, 1.0 / (6.283185307179586 * vehicle.contact.frequency));
+  }
+  if (dt > 2.0 * time_constant) {  // RK4 is stable up to 2.78
+    PROPWASH_THROW(ParameterError(
+        "period / substeps = " + detail::formatted(dt) + ": expected at most " +
+        detail::formatted(2.0 * time_constant) +
+        " s, twice the time constant of the motors or of the contact; use " +
+        std::to_string(static_cast<int>(std::ceil(parameters.period / (2.0 * time_constant)))) +
+        " substeps"));
   }
   const auto& J = vehicle.body.inertia;
   inertia_ = {J(0, 0), J(1, 1), J(2, 2)};
@@ -110,6 +116,11 @@ void BasicMpc<Columns>::check(const State& state, Span<const State> points, doub
     bool finite = true;
     for_each_number(x, [&](double number) { finite = finite && is_finite(number); });
     if (!finite) refuse(name + ": expected finite numbers");
+    const auto& q = x.attitude;
+    const double length = std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    if (std::abs(length - 1.0) > 1e-3) {
+      refuse(name + ": expected a unit quaternion, got one of length " + detail::formatted(length));
+    }
   };
   if (points.size() != plan_.states.size()) {
     refuse("points: expected horizon + 1 = " + std::to_string(plan_.states.size()) + ", got " +
@@ -173,8 +184,10 @@ void BasicMpc<Columns>::observe(const State& state, double elapsed) {
   const int substeps = static_cast<int>(std::ceil(elapsed / dt * (1.0 - 1e-9)));
   const State expected = step(last_state_, last_command_, elapsed / substeps, substeps);
   const double gain = (1.0 - std::exp(-parameters_.disturbance_bandwidth * elapsed)) / elapsed;
-  force_W_ = force_W_ + (state.velocity - expected.velocity) * (gain * model_.body.mass);
-  torque_B_ = torque_B_ + cwise_product(inertia_, state.body_rates - expected.body_rates) * gain;
+  const auto force_W = force_W_ + (state.velocity - expected.velocity) * (gain * model_.body.mass);
+  const auto torque_B =
+      torque_B_ + cwise_product(inertia_, state.body_rates - expected.body_rates) * gain;
+  if (is_finite(norm(force_W) + norm(torque_B))) force_W_ = force_W, torque_B_ = torque_B;
 }
 
 /// Moves the plan `elapsed` s ahead; the last command and gain are held.
@@ -344,12 +357,9 @@ void BasicMpc<Columns>::improve(Span<const State> points) {
   }
 }
 
+/// Flies the plan before, or the commands of the points, from `state`; the cost.
 template <int Columns>
-typename BasicMpc<Columns>::Speeds BasicMpc<Columns>::command(const State& state,
-                                                              Span<const State> points,
-                                                              double elapsed) {
-  check(state, points, elapsed);
-  observe(state, elapsed);
+double BasicMpc<Columns>::prepare(const State& state, Span<const State> points, double elapsed) {
   if (has_plan_) {
     shift(elapsed);
   } else {
@@ -359,7 +369,25 @@ typename BasicMpc<Columns>::Speeds BasicMpc<Columns>::command(const State& state
     }
   }
   next_.states[0] = state;
-  const double before = roll_out(0.0, plan_, points, next_);
+  return roll_out(0.0, plan_, points, next_);
+}
+
+template <int Columns>
+typename BasicMpc<Columns>::Speeds BasicMpc<Columns>::command(const State& state,
+                                                              Span<const State> points,
+                                                              double elapsed) {
+  check(state, points, elapsed);
+  if (elapsed > parameters_.horizon * parameters_.period) reset();
+  observe(state, elapsed);
+  double before = prepare(state, points, elapsed);
+  if (!is_finite(before) && has_plan_) {
+    reset();
+    before = prepare(state, points, elapsed);
+  }
+  if (!is_finite(before)) {  // the motion is too fast for the steps of the model
+    reset();
+    return limited(points[0].rotor_speeds);
+  }
   std::swap(plan_, next_);
   improve(points);
   next_.states[0] = state;
