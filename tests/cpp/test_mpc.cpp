@@ -32,6 +32,28 @@ State fly(const pw::VehicleParameters& vehicle, pw::Mpc& mpc, State x,
 
 }  // namespace
 
+TEST_CASE("the minimum within a box has the inverse of what no limit holds", "[mpc]") {
+  Eigen::Matrix3d H;
+  H << 4.0, 1.0, 0.5, 1.0, 3.0, 0.2, 0.5, 0.2, 2.0;
+  const Eigen::Vector3d wide = Eigen::Vector3d::Constant(10.0);
+  // at the minimum, where the slope is zero
+  const auto free = pw::detail::box_minimum<Eigen::Vector3d, Eigen::Matrix3d>(
+      H, Eigen::Vector3d::Zero(), -wide, wide);
+  CHECK(free.x.norm() == 0.0);
+  CHECK((free.inverse * H - Eigen::Matrix3d::Identity()).norm() < 1e-14);
+  // the first number is held at its limit
+  const Eigen::Vector3d g(-100.0, 1.0, -2.0), high(2.0, 10.0, 10.0);
+  const auto held = pw::detail::box_minimum<Eigen::Vector3d, Eigen::Matrix3d>(H, g, -wide, high);
+  CHECK(held.x[0] == 2.0);
+  const Eigen::Vector3d slope = H * held.x + g;
+  CHECK(slope[0] < 0.0);
+  CHECK(slope.tail<2>().norm() < 1e-9);
+  CHECK(held.inverse.row(0).norm() == 0.0);
+  CHECK((held.inverse.bottomRightCorner<2, 2>() * H.bottomRightCorner<2, 2>() -
+         Eigen::Matrix2d::Identity())
+            .norm() < 1e-14);
+}
+
 TEST_CASE("a vehicle at the reference is commanded as the reference", "[mpc]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::hexacopter()}) {
     pw::Mpc mpc(vehicle);

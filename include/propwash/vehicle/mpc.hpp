@@ -70,14 +70,10 @@ class BasicMpc {
 
  private:
   static constexpr int max_states = detail::body_states + max_size;
-  template <int Rows, int Width, int MaxRows, int MaxWidth>
-  using Bounded = Eigen::Matrix<double, Rows, Width, Eigen::ColMajor, MaxRows, MaxWidth>;
-  using Vector = Bounded<Eigen::Dynamic, 1, max_states, 1>;
-  using Matrix = Bounded<Eigen::Dynamic, Eigen::Dynamic, max_states, max_states>;
-  using InputVector = Bounded<Eigen::Dynamic, 1, max_size, 1>;
-  using InputMatrix = Bounded<Eigen::Dynamic, Eigen::Dynamic, max_size, max_size>;
-  using Gain = Bounded<Eigen::Dynamic, Eigen::Dynamic, max_size, max_states>;
-  using Effect = Bounded<Eigen::Dynamic, Eigen::Dynamic, max_states, max_size>;
+  // one type for all sizes, and lazy products: others take twice the time to compile
+  using Vector = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, max_states, 1>;
+  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, max_states,
+                               max_states>;
 
   struct Plan {
     std::vector<State> states;     // horizon + 1
@@ -85,16 +81,12 @@ class BasicMpc {
   };
   /// The law of a period: command = planned + change + gain * (state - planned).
   struct Law {
-    InputVector change;
-    Gain gain;
+    Vector change;
+    Matrix gain;
   };
   struct Step {
     Matrix A;
-    Effect B;
-  };
-  struct BoxSolution {
-    InputVector x;
-    InputMatrix inverse;  // of the free rows and columns, zero elsewhere
+    Matrix B;
   };
 
   template <class T>
@@ -112,14 +104,12 @@ class BasicMpc {
   void improve(Span<const State> points);
   Speeds limited(Speeds command) const;
   Vector difference(const State& x, const State& from) const;
-  static BoxSolution box_minimum(const InputMatrix& H, const InputVector& g, const InputVector& low,
-                                 const InputVector& high);
 
   MpcParameters parameters_;
   MulticopterModel<double, Dynamic, GeneralShape> model_{};
   Vec3<double> inertia_{};  // kg m^2, diagonal
   Vector weight_;           // of the differences of states
-  InputVector command_weight_;
+  Vector command_weight_;
   bool has_plan_ = false;
   Plan plan_, next_;
   std::vector<Law> laws_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -11,6 +12,61 @@
 #include "propwash/vehicle/mpc.hpp"
 
 namespace propwash {
+
+namespace detail {
+
+/// RK4 with one copy of the equations, not four.
+struct Rk4OfFunction {
+  template <class Derivative, class State>
+  State operator()(const Derivative& derivative, const State& x, double dt) const {
+    return Rk4{}(std::function<State(const State&)>(std::cref(derivative)), x, dt);
+  }
+};
+
+template <class Vector, class Matrix>
+struct BoxSolution {
+  Vector x;
+  Matrix inverse;  // of the rows and columns of H that no limit holds, zero elsewhere
+};
+
+/// The minimum of x'Hx / 2 + g'x with low <= x <= high: projected Newton steps (Tassa et al., II).
+template <class Vector, class Matrix>
+BoxSolution<Vector, Matrix> box_minimum(const Matrix& H, const Vector& g, const Vector& low,
+                                        const Vector& high) {
+  const auto size = g.size();
+  BoxSolution<Vector, Matrix> solution{Vector::Zero(size), Matrix::Zero(size, size)};
+  Vector& x = solution.x;
+  x = x.cwiseMax(low).cwiseMin(high);
+  const auto value = [&](const Vector& at) {
+    const Vector slope = H.lazyProduct(at);
+    return at.dot(0.5 * slope + g);
+  };
+  for (int iteration = 0; iteration < 20; ++iteration) {
+    const Vector slope = g + H.lazyProduct(x);
+    Matrix free = H, identity = Matrix::Identity(size, size);
+    for (Eigen::Index i = 0; i < size; ++i) {
+      const bool is_held =
+          (x[i] <= low[i] && slope[i] > 0.0) || (x[i] >= high[i] && slope[i] < 0.0);
+      if (!is_held) continue;
+      free.row(i).setZero(), free.col(i).setZero();
+      free(i, i) = 1.0;
+      identity(i, i) = 0.0;
+    }
+    solution.inverse = Eigen::LLT<Matrix>(free).solve(identity);
+    const Vector newton = -solution.inverse.lazyProduct(slope);
+    if (newton.cwiseAbs().maxCoeff() <= 1e-9 * (1.0 + x.cwiseAbs().maxCoeff())) break;
+    double length = 1.0;
+    Vector next = (x + newton).cwiseMax(low).cwiseMin(high);
+    while (value(next) > value(x) + 0.1 * slope.dot(next - x) && length > 1e-3) {
+      length *= 0.5;
+      next = (x + length * newton).cwiseMax(low).cwiseMin(high);
+    }
+    x = next;
+  }
+  return solution;
+}
+
+}  // namespace detail
 
 template <int Columns>
 BasicMpc<Columns>::BasicMpc(const VehicleParameters& vehicle, const MpcParameters& parameters)
@@ -66,7 +122,7 @@ BasicMpc<Columns>::BasicMpc(const VehicleParameters& vehicle, const MpcParameter
   weight_.segment(6, 2).setConstant(inverse_square(parameters.tilt_tolerance));
   weight_[8] = inverse_square(parameters.yaw_tolerance);
   weight_.segment(9, 3).setConstant(inverse_square(parameters.rates_tolerance));
-  command_weight_ = InputVector::Zero(rotors());
+  command_weight_ = Vector::Zero(rotors());
   for (int i = 0; i < rotors(); ++i) {
     const double range = model_.speed_max[i] - model_.speed_min[i];
     command_weight_[i] = inverse_square(parameters.command_tolerance * range);
@@ -99,9 +155,10 @@ MulticopterState<T, Dynamic> BasicMpc<Columns>::step(const MulticopterState<T, D
                                                      const SmallArray<T, Dynamic>& command,
                                                      double dt, int substeps) const {
   const MulticopterInput<T, Dynamic, Zero3, Vec3<double>> input{command, {}, force_W_, torque_B_};
-  const detail::IntegratorByName rk4{Integrator::rk4};  // one copy of the equations
   auto result = x;
-  for (int i = 0; i < substeps; ++i) result = multicopter_step(rk4, model_, result, input, dt);
+  for (int i = 0; i < substeps; ++i) {
+    result = multicopter_step(detail::Rk4OfFunction{}, model_, result, input, dt);
+  }
   return result;
 }
 
@@ -221,8 +278,8 @@ double BasicMpc<Columns>::roll_out(double fraction, const Plan& nominal, Span<co
   double sum = 0.0;
   for (std::size_t k = 0; k < laws_.size(); ++k) {
     const State& x = to.states[k];
-    const InputVector change =
-        fraction * laws_[k].change + laws_[k].gain * difference(x, nominal.states[k]);
+    const Vector change =
+        fraction * laws_[k].change + laws_[k].gain.lazyProduct(difference(x, nominal.states[k]));
     Speeds command = nominal.commands[k];
     for (int i = 0; i < rotors(); ++i) command[i] += change[i];
     to.commands[k] = limited(command);
@@ -269,47 +326,6 @@ typename BasicMpc<Columns>::Step BasicMpc<Columns>::derivatives(const State& x,
   return result;
 }
 
-/// The minimum of x'Hx / 2 + g'x with low <= x <= high: projected Newton steps (Tassa et al., II).
-template <int Columns>
-typename BasicMpc<Columns>::BoxSolution BasicMpc<Columns>::box_minimum(const InputMatrix& H,
-                                                                       const InputVector& g,
-                                                                       const InputVector& low,
-                                                                       const InputVector& high) {
-  const auto size = g.size();
-  BoxSolution solution{InputVector::Zero(size), InputMatrix::Zero(size, size)};
-  InputVector& x = solution.x;
-  x = x.cwiseMax(low).cwiseMin(high);
-  const auto value = [&](const InputVector& at) { return at.dot(0.5 * (H * at) + g); };
-  for (int iteration = 0; iteration < 20; ++iteration) {
-    const InputVector slope = g + H * x;
-    InputMatrix free = H;
-    InputVector descent = -slope;
-    for (Eigen::Index i = 0; i < size; ++i) {
-      const bool is_held =
-          (x[i] <= low[i] && slope[i] > 0.0) || (x[i] >= high[i] && slope[i] < 0.0);
-      if (!is_held) continue;
-      free.row(i).setZero(), free.col(i).setZero();
-      free(i, i) = 1.0;
-      descent[i] = 0.0;
-    }
-    const Eigen::LLT<InputMatrix> factor(free);
-    solution.inverse = factor.solve(InputMatrix::Identity(size, size));
-    for (Eigen::Index i = 0; i < size; ++i) {
-      if (descent[i] == 0.0) solution.inverse.row(i).setZero(), solution.inverse.col(i).setZero();
-    }
-    const InputVector newton = solution.inverse * descent;
-    if (newton.cwiseAbs().maxCoeff() <= 1e-9 * (1.0 + x.cwiseAbs().maxCoeff())) break;
-    double length = 1.0;
-    InputVector next = (x + newton).cwiseMax(low).cwiseMin(high);
-    while (value(next) > value(x) + 0.1 * slope.dot(next - x) && length > 1e-3) {
-      length *= 0.5;
-      next = (x + length * newton).cwiseMax(low).cwiseMin(high);
-    }
-    x = next;
-  }
-  return solution;
-}
-
 /// (M4) The laws that improve the plan: from the last period to the first one.
 template <int Columns>
 void BasicMpc<Columns>::improve(Span<const State> points) {
@@ -324,34 +340,37 @@ void BasicMpc<Columns>::improve(Span<const State> points) {
                  c = sign * attitude.z;
     of_error.block(6, 6, 3, 3) << w, -c, b, c, w, -a, -b, a, w;
     const Matrix weighted = weight_.asDiagonal() * of_error;
-    slope += weighted.transpose() * error;
-    curvature += of_error.transpose() * weighted;
+    slope += weighted.transpose().lazyProduct(error);
+    curvature += of_error.transpose().lazyProduct(weighted);
   };
   slope.setZero(weight_.size());
   curvature.setZero(weight_.size(), weight_.size());
   for (std::size_t k = laws_.size(); k-- > 0;) {
     add_cost(plan_.states[k + 1], points[k + 1]);
     const auto [A, B] = derivatives(plan_.states[k], plan_.commands[k]);
-    InputVector low(rotors()), high(rotors()), g(rotors());
+    Vector low(rotors()), high(rotors()), g(rotors());
     for (int i = 0; i < rotors(); ++i) {
       const double command = plan_.commands[k][i];
       low[i] = model_.speed_min[i] - command, high[i] = model_.speed_max[i] - command;
       g[i] = command_weight_[i] * (command - points[k].rotor_speeds[i]);
     }
-    const Gain effect = B.transpose() * curvature;
-    const Gain cross = effect * A;
-    g += B.transpose() * slope;
-    InputMatrix H = effect * B;
+    const Matrix effect = B.transpose().lazyProduct(curvature);
+    const Matrix cross = effect.lazyProduct(A);
+    g += B.transpose().lazyProduct(slope);
+    Matrix H = effect.lazyProduct(B);
     H.diagonal() += command_weight_;
-    const BoxSolution best = box_minimum(H, g, low, high);
+    const auto best = detail::box_minimum(H, g, low, high);
     laws_[k].change = best.x;
-    laws_[k].gain = -best.inverse * cross;
-    const Gain& K = laws_[k].gain;
-    const Vector next_slope =
-        A.transpose() * slope + K.transpose() * (H * best.x + g) + cross.transpose() * best.x;
-    const Matrix through = K.transpose() * cross;
-    Matrix next = A.transpose() * curvature * A;
-    next += K.transpose() * (H * K) + through + through.transpose();
+    laws_[k].gain = -best.inverse.lazyProduct(cross);
+    const Matrix& K = laws_[k].gain;
+    const Vector residual = H.lazyProduct(best.x) + g;
+    Vector next_slope = A.transpose().lazyProduct(slope);
+    next_slope += K.transpose().lazyProduct(residual);
+    next_slope += cross.transpose().lazyProduct(best.x);
+    const Matrix of_plan = curvature.lazyProduct(A), of_gain = H.lazyProduct(K) + cross;
+    Matrix next = A.transpose().lazyProduct(of_plan);
+    next += K.transpose().lazyProduct(of_gain);
+    next += cross.transpose().lazyProduct(K);
     slope = next_slope;
     curvature = 0.5 * (next + next.transpose());
   }
