@@ -28,12 +28,12 @@ def video(
 ) -> Iterator[Image]:
     """Yields frames of some flights, with the scene of the first of them.
 
-    Flights that observe depth are shown from on board, with their depth images.
+    Flights of ForestFlight that observe depth are shown from on board, with their depth images.
 
     recorded: An Evaluation. envs: Environments of the task. rows: Numbers of the flights; None for
     the first ones.
     """
-    if "depth" in envs._engine.settings.observations:
+    if envs.task.is_filmed_onboard and "depth" in envs._engine.settings.observations:
         yield from _onboard_video.video(recorded, envs, title, RATE, rows)
         return
     drawn = _Views(recorded, envs, title, rows)

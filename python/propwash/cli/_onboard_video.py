@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash.gym._depth import DepthObservation
 from propwash.render import Offscreen, RenderCamera
 from propwash.viz.figures import Canvas, video_figure
 
@@ -25,14 +27,18 @@ def video(
 ) -> Iterator[Image]:
     """Yields frames at `rate` [Hz]: the view ahead, and the depth image of that moment.
 
+    The depth images are without noise and delay.
+
     recorded: An Evaluation. envs: Its environments, with the observation "depth". rows: Numbers of
     the flights; None for the first ones.
     """
     shown = range(recorded.position.shape[1]) if rows is None else rows
     figure = video_figure(_WIDTH, _HEIGHT)
-    figure.suptitle(title, fontsize=11)
+    head = figure.suptitle(title, fontsize=11)
     ahead, depth = figure.subplots(1, 2)
-    settings, seen = envs._engine.settings, envs._engine.observer.parts["depth"]
+    settings, state = envs._engine.settings, envs._engine.state
+    plain = replace(settings, depth_dtype="float32", depth_noise=0.0, depth_error={})
+    seen = DepthObservation(envs.task, state, plain)
     width, height = settings.pooled_size
     view = ahead.imshow(np.zeros((*_VIEW[::-1], 3), np.uint8))
     image = depth.imshow(np.zeros((height, width)), cmap="magma", vmin=0.0, vmax=1.0, aspect="auto")
@@ -40,8 +46,7 @@ def video(
     for axes, text in ((ahead, "view ahead"), (depth, f"{name}, {width} × {height} px")):
         axes.set_title(text, fontsize=10)
         axes.set_axis_off()
-    clock: Any = figure.text(0.98, 0.02, "", ha="right", va="bottom", fontsize=10)
-    canvas = Canvas(figure, [view, image, clock])
+    canvas = Canvas(figure, [view, image, head])
     camera = RenderCamera("rgb", position=(0.0, 0.0, 0.0), attitude=seen.camera.attitude)
     for row in list(shown)[:FLIGHTS]:
         scene = envs.task.scenery(row)
@@ -52,8 +57,8 @@ def video(
             k = min(int(np.searchsorted(time, moment)), len(time) - 1)
             pose = recorded.position[k, row], recorded.attitude[k, row]
             view.set_data(renderer.render(camera, *pose).images["rgb"])
-            pixels = seen.measured(scene, envs._engine.state, *(part[None] for part in pose))[0]
+            pixels = seen.measured(scene, state, *(part[None] for part in pose))[0]
             image.set_data(pixels**0.4 if settings.depth_near else pixels)  # as far ones are dark
             speed = float(np.linalg.norm(recorded.velocity[k, row]))
-            clock.set_text(f"flight {row}, {moment:.2f} s, {speed:.1f} m/s")
+            head.set_text(f"{title}: flight {row}, {moment:.2f} s, {speed:.1f} m/s")
             yield canvas.image()

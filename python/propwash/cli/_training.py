@@ -55,7 +55,7 @@ class Training:
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
         method = settings["method"]
-        recipe: Any = recipes.recipe(self.task, others.get("observation", "state"), method)
+        recipe: Any = recipes.recipe(self.task, others.get("observation"), method)
         recipe = recipes.with_settings(recipe, changed)
         self.description = policy.describe(
             self.task,

@@ -20,6 +20,8 @@ Flags = NDArray[np.bool_]
 
 _SEED = 0x6465707468
 """Separates the noise of the images from that of sensors of the same fleet."""
+_NEAREST = 0.01
+"""m, minimum of a depth with noise."""
 
 
 class DepthObservation(Observation):
@@ -103,17 +105,25 @@ class DepthObservation(Observation):
         """
         core = state.fleet._core
         key = NoiseKey(_core.sensor_key(core.seed, _SEED), core.first_id + first)
-        depth: Array = _world.measure_depth(
-            scene.core,
-            self.camera.core,
-            self._range,
-            self._noise,
-            _world.StereoModel() if self._stereo is None else self._stereo.core,
-            position,
-            attitude,
-            key.white(core.steps),
-            state.fleet._pool,
-        )
+
+        def measured(noise: float) -> Array:
+            depth: Array = _world.measure_depth(
+                scene.core,
+                self.camera.core,
+                self._range,
+                noise,
+                _world.StereoModel() if self._stereo is None else self._stereo.core,
+                position,
+                attitude,
+                key.white(core.steps),
+                state.fleet._pool,
+            )
+            return depth
+
+        depth = measured(self._noise)
+        if self._noise:  # a near surface is not a missing reading, 0
+            is_read = self._stereo is None or measured(0.0) > 0.0
+            np.maximum(depth, _NEAREST, out=depth, where=is_read)
         is_integer = self._images.dtype == np.uint8
         scale = 255.0 if is_integer else 1.0
         if self._near or self._pool != (1, 1):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _checks as checks
+from propwash._checks import shown
 from propwash.fleet import Fleet
 from propwash.gym._actions import about_z
 from propwash.gym._randomize import Draws
@@ -70,6 +71,7 @@ class ForestFlight(Judged):
     episode_seconds: ClassVar[float] = 30.0
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenes", "_obstacles")
     baseline: ClassVar[str] = "straight flight"
+    is_filmed_onboard: ClassVar[bool] = True
     _distance: Numbers
     _flown: Numbers
 
@@ -91,6 +93,11 @@ class ForestFlight(Judged):
         self.speed, self.density = _several("speed", speed), _several("density", density)
         self.distance = checks.positive("distance", distance, "m")
         self.arrival = checks.positive("arrival", arrival, "m")
+        if scene is None and not self.arrival < self.distance:
+            raise ValueError(
+                f"arrival = {self.arrival:g}: expected less than distance = {self.distance:g} m; "
+                "flights would arrive at their start"
+            )
         self.trunk_radius = tuple(trunk_radius)
         self.flights = checks.whole_number("flights", flights, 1, 10**9)
         self.forest_seed = checks.whole_number("forest_seed", forest_seed, 0, 2**63)
@@ -134,11 +141,16 @@ class ForestFlight(Judged):
         first, last = int(forests[0]), int(forests[-1])
         self._scenes = [self._scene_of(k) for k in range(first, last + 1)]
         self._obstacles = [_obstacles(scene) for scene in self._scenes]
+        if not all(len(each) for each in self._obstacles):
+            raise ValueError(
+                f"density = {shown(self.density)}: expected at least one tree in a forest; "
+                "increase it"
+            )
         self._forests = forests - first
         """Index of the scene of each environment."""
         self._groups = np.split(np.arange(n), np.flatnonzero(np.diff(forests)) + 1)
         """Environments of each scene."""
-        self._period = period
+        self._period, self._first = period, round(_START / period)
         self._speed = np.array(self.speed, dtype=np.float32)[numbers % len(self.speed)]
         self._goal, self._before, self.desired = np.zeros((3, n, 3), dtype=np.float32)
         self._distance, self._flown = np.zeros((2, n), dtype=np.float32)
@@ -228,7 +240,7 @@ class ForestFlight(Judged):
             self._collided[rows] = hits.id >= 0
         self._aim(state.position)
         path = np.sqrt(np.square(state.position - before).sum(axis=1))
-        self._flown += path * (state.time > _START)
+        self._flown += path * (state.steps > self._first)
         self._arrived = (self._distance < self.arrival) & ~self._collided
         self._terminated = self._collided | self._arrived
         w = self.weights
@@ -294,23 +306,26 @@ class ForestFlight(Judged):
         return {
             "success": self._arrived.copy(),
             "collision": self._collided.copy(),
-            "speed": self._flown / np.maximum(state.time - _START, state.period),
+            "speed": self._flown / (np.maximum(state.steps - self._first, 1) * self._period),
             "set_speed": self._speed,
             "distance": self._distance,
         }
 
     def measures(self, result: Evaluation) -> dict[str, float]:
-        """Returns the arrivals, those at each set speed, and the mean speeds of their flights."""
+        """Returns the arrivals, those at each set speed, and the mean speeds of their flights.
+
+        It omits set speeds without episodes, and speeds without flights longer than 2 s.
+        """
         arrived, infos = np.asarray(result.success), result.infos
         found = {"arrived [%]": 100.0 * float(np.mean(arrived))}
         for speed in self.speed if len(self.speed) <= _MAX_ROWS else ():
             those = infos["set_speed"] == np.float32(speed)
-            flown = infos["speed"][those & arrived]
+            flown = infos["speed"][those & arrived & (infos["speed"] > 0.0)]
             name = f"at {speed:g} m/s"
-            found[f"arrived, {name} set [%]"] = 100.0 * float(np.mean(arrived[those]))
-            found[f"speed after 2 s, {name} set, mean [m/s]"] = (
-                float(np.mean(flown)) if len(flown) else 0.0
-            )
+            if those.any():
+                found[f"arrived, {name} set [%]"] = 100.0 * float(np.mean(arrived[those]))
+            if len(flown):
+                found[f"speed after 2 s, {name} set, mean [m/s]"] = float(np.mean(flown))
         return found
 
     def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:

@@ -87,6 +87,8 @@ class Task:
     """Scene for range finder, beacons and rendering; None for an empty one."""
     baseline: ClassVar[str] = ""
     """Name of the flight with the action 0, which `train` compares with the policy; "": none."""
+    is_filmed_onboard: ClassVar[bool] = False
+    """Whether videos of flights that observe depth are from on board."""
     vehicles: int = 1
     """Vehicles in an environment; more than one only in tasks of `propwash.gym.multi`."""
 

@@ -207,7 +207,7 @@ class BPTT:
         position, velocity, attitude, rates = parts
         still = torch.zeros_like(target)
         window = StateWindow(position, velocity, attitude, rates, actions, target, still)
-        loss = (self.task.loss(window) * flown.live).mean()
+        loss: Any = (self._checked(self.task.loss(window), flown.live) * flown.live).mean()
         loss.backward()
         by_state = {n: each.grad.numpy() for n, each in after.items() if each.grad is not None}
         by_command = pullback(**by_state).commands
@@ -216,6 +216,18 @@ class BPTT:
         if actions.grad is not None:
             total = total + actions.grad[1:]
         return loss.item(), total
+
+    def _checked(self, loss: object, live: Tensor) -> Tensor:
+        """The loss of the task. Raises ValueError for one of another form."""
+        if isinstance(loss, Tensor) and loss.shape == live.shape and loss.requires_grad:
+            return loss
+        got = type(loss).__name__
+        if isinstance(loss, Tensor):
+            got = f"{tuple(loss.shape)}{'' if loss.requires_grad else ' without one'}"
+        raise ValueError(
+            f"{type(self.task).__name__}.loss: expected a tensor (T, n) = {tuple(live.shape)} with "
+            f"a gradient, got {got}"
+        )
 
     def learn(self, flown: RecordedWindow, gradient: Tensor) -> float:
         """Makes one optimiser step along derivatives by the actions; returns the norm."""
@@ -249,8 +261,12 @@ def _check(engine: Any, args: BpttArgs) -> None:
             "action: expected 'goal_velocity' or 'rate_thrust' for gradients, got "
             f"{engine.settings.action!r}"
         )
-    if engine.settings.noise or engine.settings.privileged_groups:
-        raise ValueError("noise, privileged: expected False for gradients, got True")
+    if engine.settings.noise:
+        raise ValueError("noise: expected False for gradients, got True")
+    if engine.settings.privileged_groups:
+        raise ValueError(
+            f"privileged: expected False for gradients, got {engine.settings.privileged!r}"
+        )
     if engine.limit and args.num_steps > engine.limit:
         raise ValueError(
             f"num_steps: expected at most {engine.limit}, an episode, got {args.num_steps}"

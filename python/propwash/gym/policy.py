@@ -174,9 +174,11 @@ class Policy:
             )
         if not np.isfinite(array).all():
             row, column = np.argwhere(~np.isfinite(array))[0]
+            observed = self.description.options.get("observation", "state")
+            advice = "; replace pixels without a reading by the largest depth"
             raise ValueError(
                 f"observation: expected finite numbers, got {array[row, column]} in column "
-                f"{column} of row {row}; replace pixels without a reading by the largest depth"
+                f"{column} of row {row}{advice if 'depth' in observed else ''}"
             )
         inputs = [array]
         if self.memory_size:

@@ -53,23 +53,35 @@ def default_method(task: str) -> str:
     return "bptt" if task in _BPTT else "ppo"
 
 
-def recipe(task: str, observation: str | Sequence[str] = "state", method: str = "ppo") -> Recipe:
+def recipe(
+    task: str, observation: str | Sequence[str] | None = None, method: str = "ppo"
+) -> Recipe:
     """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
 
     Where it has none for the observation, all columns of the observation are used, and episodes are
-    evaluated at the rate of the training, because a policy of the last action depends on it. Raises
-    ValueError for a method that cannot train the task.
+    evaluated at the rate of the training, because a policy of the last action depends on it.
+
+    observation: None for that of the recipe.
+
+    Raises ValueError for a method that cannot train the task, and for an observation without depth
+    where the recipe's options are those of a depth camera.
     """
     if method == "shac":
         return _shac(task)
     found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
+    usual = found.options.get("observation", "state")
+    if observation is not None and "depth" in usual and "depth" not in observation:
+        raise ValueError(
+            f"observation = {observation!r:.100}: expected one with 'depth' for {task!r:.100}, as "
+            f"{usual}; leave it out"
+        )
     if method == "bptt":
         return _bptt(task, found)
     if isinstance(observation, str) and observation in found.others:
         return found.others[observation]
-    if observation != "state":
+    if observation not in (None, "state"):
         found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
 
