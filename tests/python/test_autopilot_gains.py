@@ -158,7 +158,10 @@ def test_the_command_refuses_options_of_propwash_s_controller(
 
 
 def test_a_slow_loop_of_a_program_is_refused_because_of_blow_back() -> None:
-    with pytest.raises(tune.TuneError, match=r"blow_back or inflow.flapping destabilises slow loops: raise the band"):
+    with pytest.raises(
+        tune.TuneError,
+        match=r"blow_back or inflow.flapping destabilises slow loops: raise the band",
+    ):
         FirmwareLoop("betaflight", "crazyflie", bandwidth=0.3)
 
 

@@ -218,7 +218,10 @@ def test_invalid_arguments_are_refused() -> None:
 OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"randomise": {}}, "did you mean 'randomize'"),
     ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
-    ({"action": "position"}, "'rate_thrust', 'rotor_thrusts', 'attitude_thrust', 'velocity' or 'goal_velocity'"),
+    (
+        {"action": "position"},
+        "'rate_thrust', 'rotor_thrusts', 'attitude_thrust', 'velocity' or 'goal_velocity'",
+    ),
     ({"max_tilt": 2.0}, "max_tilt"),
     ({"max_speed": 0.0}, "max_speed"),
     ({"observation": "camera"}, "'state', 'sensors' or 'depth'"),

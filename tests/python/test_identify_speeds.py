@@ -53,7 +53,9 @@ def test_measured_speeds_replace_the_motor_model(exact: identify.FlightLog) -> N
     )
     found = identify.fit_vehicle(exact, guess, noise=NOISE, threads=1)
     names = {estimate.name for estimate in found.estimates}
-    on_request = {name for name in catalogue(guess) if name.startswith(("inflow_", "ground_effect"))}
+    on_request = {
+        name for name in catalogue(guess) if name.startswith(("inflow_", "ground_effect"))
+    }
     assert names == set(catalogue(guess)) - {*LAG, "speed_offset"} - on_request
     for name in names:
         assert abs(_distance(found, name)) < SIGMAS, name
