@@ -32,6 +32,15 @@ def test_a_flight_along_the_fastest_path_beats_the_planner_and_not_the_bound() -
         race.fly(3, path=path, pilot=race.SensorPilot)
 
 
+def test_a_path_is_a_path_and_has_its_own_limits() -> None:
+    path = trajectories.minimum_snap([(0.0, 0.0, 1.0), (1.0, 0.0, 1.0)])
+    wrong: Any = [(0.0, 0.0, 1.0)]
+    with pytest.raises(TypeError, match=r"path: expected a trajectories.Path or None, got \["):
+        race.fly(path=wrong)
+    with pytest.raises(ValueError, match="limits: expected without a path"):
+        race.fly(path=path, limits=FASTEST_LIMITS)
+
+
 @pytest.mark.parametrize("height", [6.0, 1.5])
 def test_a_gate_is_passed_under_or_over_its_frame(height: float) -> None:
     attitude = (np.cos(0.35), 0.0, 0.0, np.sin(0.35))

@@ -215,6 +215,25 @@ def test_motor_lag_delays_the_rotors(plans: dict[str, tj.TimeOptimal]) -> None:
     assert error.max() < 2e-3
 
 
+@pytest.mark.parametrize("name", ["hexacopter", "crazyflie"])
+def test_vehicles_whose_motors_differ_in_direction_have_plans(name: str) -> None:
+    assert tj.time_optimal([(0, 0, 2), (2, 0, 2)], name, level="fast").duration > 0.3
+
+
+def test_samples_of_an_exact_plan_exceed_speed_and_region_by_the_documented_amounts() -> None:
+    limits, low, high = replace(BRISK, speed=6.0), (-9.0, -9.0, 1.9), (9.0, 9.0, 3.0)
+    path = tj.time_optimal(TRACK, VEHICLE, limits=limits, region=(low, high))
+    rows = path.sample(np.linspace(0.0, path.duration, 5000))
+    assert np.linalg.norm(rows.velocity, axis=1).max() < 6.0 * 1.005
+    assert (rows.position > np.array(low) - 2e-3).all()
+    assert (rows.position < np.array(high) + 2e-3).all()
+
+
+def test_a_long_segment_is_flown_at_the_speed_that_drag_permits() -> None:
+    path = tj.time_optimal([(0, 0, 5), (400, 0, 5)], level="fast")
+    assert 400.0 / path.duration > 10.0
+
+
 # the path
 
 
@@ -272,11 +291,24 @@ def test_invalid_requests_name_the_constraint() -> None:
         plan(region=[(-1.0, -1.0, 0.5), (4.0, 1.0, 3.0)])
     with pytest.raises(ValueError, match=r"start.velocity: expected at most limits.speed = 3"):
         plan(start=tj.Boundary(velocity=(4.0, 0.0, 0.0)), limits=tj.Limits(speed=3.0))
-    with pytest.raises(ValueError, match=r"no path found that meets all of them: .* violated by"):
+    with pytest.raises(
+        ValueError, match=r"meets all of them: .* violated by .*; relax the limits, or"
+    ):
         plan(  # too fast to stop above the ground
             start=tj.Boundary(velocity=(0.0, 0.0, -15.0)),
             region=[(-9.0, -9.0, 0.5), (9.0, 9.0, 9.0)],
         )
+    with pytest.raises(ValueError, match="gates: expected a distance of at most 300 intervals"):
+        plan([(0.0, 0.0, 1.0), (1e5, 0.0, 1.0)])
+    with pytest.raises(ValueError, match="gates: expected an end that differs from the start"):
+        plan([ends[0], ends[0]])
+    with pytest.raises(
+        ValueError, match=r"start.attitude: .* at most limits.tilt = 1.2 rad, got 2"
+    ):
+        plan(start=tj.Boundary(attitude=(math.cos(1.0), math.sin(1.0), 0.0, 0.0)))
+    weightless = VEHICLE.replace(body={"gravity": (0.0, 0.0, 0.0)})
+    with pytest.raises(ValueError, match="vehicle: expected a weight > 0"):
+        tj.time_optimal(ends, weightless, level="fast")
     with pytest.raises(ValueError, match="gates: expected at least 2"):
         plan(ends[:1])
     with pytest.raises(ValueError, match=r"gates\[1\]: expected .* of shape \(3,\)"):

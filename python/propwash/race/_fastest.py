@@ -1,4 +1,4 @@
-"""The fastest paths through courses: what no pilot can pass, and what a controller can follow."""
+"""The fastest paths through courses: at the limits of the rotors, and what a controller follows."""
 
 from __future__ import annotations
 
@@ -94,10 +94,11 @@ def fastest_time(
     scene: Scene,
     vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
 ) -> float:
-    """Returns the time [s] of the last gate, at the limits of the rotors, that no pilot can pass.
+    """Returns an estimate of the least time [s] to the last gate at the limits of the rotors.
 
-    Between the gates frames are no obstacles, so that the time is a bound, up to the 0.2 % of the
-    intervals of time_optimal(). It is that of the best motion found, a local optimum.
+    It is the time of the best motion found, a local optimum, so a faster one may exist. Its
+    body rates are at most 20 rad/s, and its commands are constant for up to 0.04 s; motor lag is
+    neglected, and frames are no obstacles between the gates.
     Exceptions are those of fastest_path().
     """
     point, heading = start_pose(scene)

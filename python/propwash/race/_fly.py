@@ -86,9 +86,9 @@ def fly(
     added; None: none. path: of a flight without a pilot, from the start; None: that of the planner.
 
     The geometric tracking controller follows the plans, predictive control (trajectories.Mpc) a
-    `path` of time_optimal(), which leaves hardly any thrust to a controller. Requires scipy. Raises
-    ValueError or TypeError for invalid arguments, and for invalid commands and estimates of a
-    pilot.
+    `path` of time_optimal(), which leaves hardly any thrust to a controller. Requires scipy.
+    Raises ValueError or TypeError for invalid arguments, `limits` with a `path` included, and for
+    invalid commands and estimates of a pilot.
     """
     parameters = vehicles.load(vehicle)
     known = parameters if control_vehicle is None else vehicles.load(control_vehicle)
@@ -108,8 +108,12 @@ def fly(
     gates = course_gates(scene, course)
     point, heading = start_pose(scene, start, yaw)
     estimates = None
+    if not isinstance(path, Path | None):
+        raise TypeError(f"path: expected a trajectories.Path or None, got {path!r:.100}")
     if pilot is not None and path is not None:
         raise ValueError("path: expected without a pilot, which chooses its own")
+    if limits is not None and path is not None:
+        raise ValueError("limits: expected without a path, which has been planned with its own")
     if pilot is None:
         if sensors is not None:
             raise ValueError("sensors: expected with a pilot, such as pilot=race.SensorPilot")

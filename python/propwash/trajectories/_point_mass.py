@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _rotation
-from propwash.control import Allocation
+from propwash.control import Allocation, casadi_model
 from propwash.trajectories._program import (
     BODY,
     MIN_DURATION,
@@ -24,6 +26,10 @@ _PERIOD = 0.2
 _SPEEDS = (0.7, 0.85, 0.5)
 """Of the first guesses, tried in turn, as fractions of the square root of acceleration times mean
 length of the segments."""
+_MAX_INTERVALS = 300
+"""Of all segments; the plan of "exact" has five times as many."""
+_DRAG_SPEEDS = np.arange(1.0, 300.0)
+"""m/s, at which thrust and drag in level flight are compared."""
 _FORCE_CHANGE = 0.01
 """s, weight of the sum of squared changes of the force, over the largest force: a vehicle has to
 rotate for them."""
@@ -54,7 +60,8 @@ def _from(problem: Problem, fraction: float) -> Nodes:
     vehicle, limits = problem.vehicle, problem.limits
     strongest = limits.thrust * vehicle.max_thrust / vehicle.body.mass
     gravity = np.array(vehicle.body.gravity)
-    guess, counts = _straight(problem, fraction, strongest)
+    fastest = _fastest(problem)
+    guess, counts = _straight(problem, fraction * strongest**0.5, fastest)
     n, k = int(np.sum(counts)), len(counts)
     x, force = casadi.MX.sym("x", 6, n + 1), casadi.MX.sym("force", 3, n)
     durations = casadi.MX.sym("durations", k)
@@ -67,8 +74,7 @@ def _from(problem: Problem, fraction: float) -> Nodes:
     ):
         rows.add("the dynamics", casadi.vec(now[:, :-1] + change - now[:, 1:]), 0.0, 0.0)
     rows.add("limits.thrust", casadi.sum1(force**2).T / strongest**2, -np.inf, 1.0)
-    if np.isfinite(limits.speed):
-        rows.add("limits.speed", casadi.sum1(velocity**2).T / limits.speed**2, -np.inf, 1.0)
+    rows.add("limits.speed", casadi.sum1(velocity**2).T / fastest**2, -np.inf, 1.0)
     rows.add_gates(problem.gates, x, counts)
     for name, each, at in (("start", problem.start, 0), ("end", problem.end, -1)):
         if each.velocity is not None:
@@ -89,13 +95,42 @@ def _from(problem: Problem, fraction: float) -> Nodes:
     return _with_attitudes(problem, mass)
 
 
-def _straight(problem: Problem, fraction: float, strongest: float) -> tuple[Array, Counts]:
-    """A guess of the variables: straight lines between the gates at constant speed."""
+def _fastest(problem: Problem) -> float:
+    """m/s, limit of the guess: the least speed at which drag in level flight equals the thrust."""
+    vehicle, limits = problem.vehicle, problem.limits
+    model = casadi_model(vehicle)
+    tilt = min(math.acos(vehicle.weight / (limits.thrust * vehicle.max_thrust)), limits.tilt)
+    thrust = vehicle.weight / max(math.cos(tilt), 1e-3)
+    rotors = np.sqrt(Allocation(vehicle).inverse[:, 3] * thrust)
+    state = np.concatenate([np.zeros(6), _rotation.about_y(tilt), np.zeros(3), rotors])
+    states = np.repeat(state[:, None], len(_DRAG_SPEEDS), axis=1)
+    states[3] = _DRAG_SPEEDS
+    still = np.zeros(3)
+    rates = model.function.map(len(_DRAG_SPEEDS))(states, rotors, still, still, still, model.p)
+    is_slower = np.asarray(rates)[3] <= 0.0
+    terminal = _DRAG_SPEEDS[int(np.argmax(is_slower))] if is_slower.any() else _DRAG_SPEEDS[-1]
+    ends = [each.velocity for each in (problem.start, problem.end) if each.velocity is not None]
+    needed = [float(np.linalg.norm(velocity)) for velocity in ends]
+    air = terminal + float(np.linalg.norm(problem.wind))
+    return float(min(limits.speed, max(air, *needed, 0.0)))
+
+
+def _straight(problem: Problem, scale: float, fastest: float) -> tuple[Array, Counts]:
+    """A guess of the variables: straight lines between the gates at constant speed.
+
+    scale: m^0.5/s, of the speed with the square root of the mean length of a segment.
+    """
     points = np.clip([gate.centre for gate in problem.gates], *problem.region)
     chords = np.diff(points, axis=0)
     lengths = np.maximum(np.linalg.norm(chords, axis=1), 0.1)
-    speed = min(fraction * float(np.sqrt(strongest * np.mean(lengths))), problem.limits.speed)
+    speed = min(scale * float(np.sqrt(np.mean(lengths))), fastest)
     counts = np.maximum(np.ceil(lengths / speed / _PERIOD), 3).astype(np.intp)
+    if np.sum(counts) > max(_MAX_INTERVALS, 3 * len(counts)):
+        raise ValueError(
+            f"gates: expected a distance of at most {_MAX_INTERVALS} intervals of {_PERIOD:g} s, "
+            f"got {np.sum(lengths):.4g} m at {speed:.3g} m/s, {np.sum(counts)} intervals; plan "
+            f"parts of the path, with a Boundary in motion between them"
+        )
     fractions = np.concatenate([np.arange(count) / count for count in counts])
     position = np.repeat(points[:-1], counts, 0) + fractions[:, None] * np.repeat(chords, counts, 0)
     velocity = np.repeat(speed * chords / lengths[:, None], counts, axis=0)

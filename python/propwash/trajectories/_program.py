@@ -157,7 +157,7 @@ class Rows:
         if excess[worst] > _MAX_VIOLATION:
             return (
                 f"gates, limits: no path found that meets all of them: {self._names[worst]} "
-                f"violated by {excess[worst]:.3g}; relax it or the limits, or move the gates"
+                f"violated by {excess[worst]:.3g}; relax the limits, or move the gates"
             )
         return (
             f"gates, limits: no path found: IPOPT stopped with {stats['return_status']} after "

@@ -98,7 +98,8 @@ class Shooting:
         up, down = (
             np.maximum(motor(f"time_constant_{way}"), _MIN_TIME_CONSTANT) for way in ("up", "down")
         )
-        constant = up if (up == down).all() else casadi.if_else(u > start, up, down)
+        is_one = not lag or (up == down).all()  # without lag there is no speed at the start
+        constant = up if is_one else casadi.if_else(u > start, up, down)
 
         def rotors(time: Any) -> Any:
             # the exact solution of the motors, which may be faster than a step

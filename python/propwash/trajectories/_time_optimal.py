@@ -15,7 +15,7 @@ from propwash._checks import ParameterError, require_casadi, require_scipy
 from propwash.trajectories._gates import Opening, openings
 from propwash.trajectories._limits import Limits
 from propwash.trajectories._point_mass import point_mass
-from propwash.trajectories._program import BODY, Boundary, Nodes, Problem
+from propwash.trajectories._program import BODY, MIN_DURATION, Boundary, Nodes, Problem
 from propwash.trajectories._reference import ORDERS, Path
 from propwash.trajectories._shooting import Shooting
 from propwash.trajectories._splines import derivatives, hermite
@@ -145,6 +145,11 @@ def time_optimal(
         is_near = each == "exact" and not motor_lag
         nodes = _refined(shooting, nodes, _PERIODS[each], _TOLERANCES[each], _BARRIERS[is_near])
         path = _path(shooting, nodes)
+        if path.duration < 2.0 * MIN_DURATION * len(nodes.counts):
+            raise ValueError(
+                "gates: expected an end that differs from the start, or gates between them, got "
+                "the same motion at both; move the end, or add a gate"
+            )
         if progress is not None:
             progress(path)
         if each == chosen:
@@ -210,6 +215,11 @@ def _check(problem: Problem) -> None:
     limits, vehicle = problem.limits, problem.vehicle
     if not isinstance(limits, Limits):
         raise ParameterError(f"limits: expected Limits or None, got {limits!r:.100}")
+    if not vehicle.weight > 0.0:
+        raise ValueError(
+            f"vehicle: expected a weight > 0, got body.gravity = {vehicle.body.gravity} m/s^2; "
+            f"set a gravity"
+        )
     hover = vehicle.weight / vehicle.max_thrust
     if not limits.thrust > hover:
         raise ValueError(
@@ -228,6 +238,14 @@ def _check(problem: Problem) -> None:
             ("velocity", each.velocity, limits.speed),
             ("body_rates", each.body_rates, np.asarray(limits.rates)),
         ]
+        if each.attitude is not None and not isinstance(each.attitude, str):
+            _, i, j, _ = np.asarray(each.attitude)
+            tilt = 2.0 * np.arcsin(min(float(np.hypot(i, j)), 1.0))
+            if tilt > limits.tilt:
+                raise ValueError(
+                    f"{name}.attitude: expected a tilt of at most limits.tilt = "
+                    f"{limits.tilt:.4g} rad, got {tilt:.4g} rad; lower it, or raise the limit"
+                )
         for part, value, limit in parts:
             if value is None:
                 continue
