@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.gym._depth import DepthObservation
 from propwash.render import Offscreen, RenderCamera
 from propwash.viz.figures import Canvas, video_figure
 
@@ -38,7 +37,7 @@ def video(
     ahead, depth = figure.subplots(1, 2)
     settings, state = envs._engine.settings, envs._engine.state
     plain = replace(settings, depth_dtype="float32", depth_noise=0.0, depth_error={})
-    seen = DepthObservation(envs.task, state, plain)
+    seen = type(envs._engine.observer.parts["depth"])(envs.task, state, plain)
     width, height = settings.pooled_size
     view = ahead.imshow(np.zeros((*_VIEW[::-1], 3), np.uint8))
     image = depth.imshow(np.zeros((height, width)), cmap="magma", vmin=0.0, vmax=1.0, aspect="auto")
