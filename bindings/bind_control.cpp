@@ -324,12 +324,6 @@ void bind_control(py::module_& m) {
       },
       "proportional"_a, "speed_limit"_a, "error"_a,
       "Returns the velocity [m/s] for a position error [m], (O5).");
-  m.def(
-      "validate_vehicle", [](const py::object& parameters) { checked_vehicle(parameters); },
-      "parameters"_a);
-  m.def(
-      "validate_car", [](const py::object& parameters) { validate(car_parameters(parameters)); },
-      "parameters"_a);
 }
 
 }  // namespace propwash::bindings

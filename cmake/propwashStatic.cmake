@@ -4,8 +4,8 @@
 if(PROPWASH_BUILD_STATIC AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-add_library(propwash_static STATIC EXCLUDE_FROM_ALL src/multicopter.cpp src/fleet.cpp
-                                                    src/fleet_float64.cpp src/fleet_kernels.cpp)
+add_library(propwash_static STATIC EXCLUDE_FROM_ALL src/multicopter.cpp src/multicopter_any.cpp
+                                                    src/fleet.cpp src/fleet_float64.cpp src/fleet_kernels.cpp)
 add_library(propwash::static ALIAS propwash_static)
 target_link_libraries(propwash_static PUBLIC propwash)
 target_compile_definitions(propwash_static PUBLIC PROPWASH_STATIC)

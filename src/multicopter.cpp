@@ -1,5 +1,4 @@
-// Multicopter instances of propwash::static and of the Python extension.
+// Multicopter<4> of propwash::static and of the Python extension.
 #include "propwash/vehicle/multicopter.hpp"
 
 template class propwash::Multicopter<4>;
-template class propwash::Multicopter<>;

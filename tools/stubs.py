@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "python" / "propwash"
-MODULES = ("_core", "_derivatives", "_float64", "_learn", "_render", "_shapes", "_world")
+MODULES = ("_core", "_derivatives", "_float64", "_learn", "_models", "_render", "_world")
 
 HEADER = """
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -27,7 +27,7 @@ template <InstructionSet set>
 FleetKernels<float> float_kernels(int rotors, bool parallel) {
   if (parallel && rotors == 4) return PROPWASH_KERNELS_OF(set, quadcopter, float);
   const pybind11::gil_scoped_acquire gil;
-  const auto part = pybind11::module_::import("propwash").attr("_shapes");
+  const auto part = pybind11::module_::import("propwash").attr("_models");
   const auto source = part.attr("kernels")(static_cast<int>(set)).cast<pybind11::capsule>();
   return reinterpret_cast<FleetKernelSource<float>>(source.get_pointer())(rotors, parallel);
 }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// The kernels of fleets of each instruction set. Those of float in other shapes than the
-/// quadcopter's are in the module _shapes.
+/// quadcopter's are in the module _models.
 
 #include "instruction_set.hpp"
 #include "propwash/fleet/impl/kernels.hpp"

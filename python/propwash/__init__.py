@@ -37,7 +37,7 @@ _derivatives = _Part(f"{__name__}._derivatives")
 _float64 = _Part(f"{__name__}._float64")
 _learn = _Part(f"{__name__}._learn")
 _render = _Part(f"{__name__}._render")
-_shapes = _Part(f"{__name__}._shapes")  # which _core imports
+_models = _Part(f"{__name__}._models")  # which _core imports
 _world = _Part(f"{__name__}._world")
 
 __getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)

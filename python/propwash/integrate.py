@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks, _core
+from propwash import _checks, _models
 
 __all__ = ["System", "step"]
 
@@ -59,7 +59,7 @@ def step(
 
     x = _checks.shaped("state", state, ("n",))
     for _ in range(steps):
-        x = _core.integrate_step(derivative, x, dt, method)
+        x = _models.integrate_step(derivative, x, dt, method)
         if project is not None:
             x = _checks.shaped("project's result", project(x), x.shape)
     return x

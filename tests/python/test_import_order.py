@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python" / "propwash"
 
 # A unit imports only units before it, as in docs/architecture.md.
 PARTS = (  # of the extension
-    "_core", "_shapes", "_float64", "_derivatives", "_world", "_learn", "_render",
+    "_core", "_models", "_float64", "_derivatives", "_world", "_learn", "_render",
 )  # fmt: skip
 ORDER = (
     *PARTS,

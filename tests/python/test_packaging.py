@@ -130,7 +130,7 @@ def test_wheel_contains_only_the_package(wheel: zipfile.ZipFile) -> None:
     }
     assert vehicles
     assert required | headers | vehicles | policies <= names
-    for part in ("_core", "_derivatives", "_float64", "_learn", "_render", "_shapes", "_world"):
+    for part in ("_core", "_derivatives", "_float64", "_learn", "_models", "_render", "_world"):
         assert any(re.fullmatch(rf"propwash/{part}(/.+)?\.pyi", name) for name in names)
         assert len([name for name in names if re.search(rf"/{part}\..*(so|pyd)$", name)]) == 1
     assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)

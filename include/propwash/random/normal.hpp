@@ -231,7 +231,7 @@ struct StepNormals {
     PROPWASH_FN float operator[](int i) const { return first[4 * i]; }
   };
 
-  alignas(16) float value[6][4];  ///< [i][draw]
+  alignas(16) float value[6][4]{};  ///< [i][draw]
 
   PROPWASH_FN Row operator[](int draw) const { return {&value[0][draw]}; }
 };

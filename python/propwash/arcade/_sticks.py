@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks, _core, _rotation
+from propwash import _checks, _models, _rotation
 from propwash.arcade._interface import Mode, Sticks
 from propwash.vehicle import (
     AttitudeThrust,
@@ -168,7 +168,7 @@ class StickMap:
         self._hold_axes((2,), _climb(sticks) == 0.0, not climbs, state)
         held = [x if h is None else h for h, x in zip(self._hold, state.position, strict=True)]
         error = np.array(held) - state.position
-        return np.array(_core.position_control(self._hold_gain, _RETURN_SPEED, error))
+        return np.array(_models.position_control(self._hold_gain, _RETURN_SPEED, error))
 
     def _hold_axes(
         self, axes: tuple[int, ...], is_centred: bool, is_slow: bool, state: MulticopterState

@@ -1,35 +1,5 @@
 """The rate controller and its parts, commands of the outer loops, linear and symbolic models."""
 
-from __future__ import annotations
+import lazy_loader
 
-from propwash._core import AttitudeThrust, Pid, PositionCommand, TrajectoryCommand, VelocityCommand
-from propwash.control._casadi import CasadiModel, casadi_model
-from propwash.control._controllers import (
-    Allocation,
-    Discretisation,
-    LowPass,
-    RateController,
-    RotorCommand,
-    Wrench,
-)
-from propwash.control._linearize import LinearModel, linearize
-from propwash.vehicle.outer_loops import OuterLoops
-
-__all__ = [
-    "Allocation",
-    "AttitudeThrust",
-    "CasadiModel",
-    "Discretisation",
-    "LinearModel",
-    "LowPass",
-    "OuterLoops",
-    "Pid",
-    "PositionCommand",
-    "RateController",
-    "RotorCommand",
-    "TrajectoryCommand",
-    "VelocityCommand",
-    "Wrench",
-    "casadi_model",
-    "linearize",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

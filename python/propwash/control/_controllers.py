@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _checks, _core
+from propwash import _checks, _models
 from propwash._checks import checked_parameters
 from propwash._core import RateThrust
 from propwash.vehicle import files as vehicles
@@ -21,6 +21,8 @@ from propwash.vehicle.validation import located
 
 Discretisation = Literal["exact", "backward_euler"]
 """How the low-pass filter is discretised."""
+
+Pid = _models.Pid
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class RotorCommand:
     """The steady-state wrench of the limited speeds."""
 
 
-class Allocation(_core.Allocation):
+class Allocation(_models.Allocation):
     """Control allocation (Guerra et al., arXiv 1905.11377, eq. 23) for a vehicle's rotors.
 
     vehicle: a name, the path of a TOML file, or VehicleParameters.
@@ -64,7 +66,7 @@ class Allocation(_core.Allocation):
         return Wrench(*self._attained(speeds))
 
 
-class RateController(_core.RateController):
+class RateController(_models.RateController):
     """Low-pass, PID, inversion and allocation: eqs. (19) to (23), in the published order.
 
     vehicle: a name, the path of a TOML file, or VehicleParameters. dt: s, between updates.
@@ -134,7 +136,7 @@ class LowPass:
         if stiffness is None or damping is None:
             raise ValueError("expected cutoff [Hz], or stiffness [1/s^2] and damping [1/s]")
         self._channels = channels
-        self._filter = _core.LowPass(stiffness, damping, dt, discretisation == "exact", count)
+        self._filter = _models.LowPass(stiffness, damping, dt, discretisation == "exact", count)
 
     @overload
     def update(self, sample: float) -> float: ...

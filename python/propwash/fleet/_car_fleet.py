@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from propwash import _checks, _core, _shapes
+from propwash import _checks, _core, _models
 from propwash._core import SpeedYawRate
 from propwash.fleet._types import Flags, FleetIntegrator, Numbers
 from propwash.fleet.threads import pool_of
@@ -78,7 +78,7 @@ class CarFleet:
             _checks.flag("noise", noise),
         )
         self._parameters: list[CarParameters] | None = None
-        kind = _shapes.CarFleetFloat32 if self._dtype == np.float32 else _shapes.CarFleetFloat64
+        kind = _models.CarFleetFloat32 if self._dtype == np.float32 else _models.CarFleetFloat64
         with located(vehicle):
             self._core = kind(self._vehicle, self._size, *self._options, pool_of(threads))
 

@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _models
 from propwash.trajectories._reference import Reference
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -57,5 +57,5 @@ def flatness(
         for name in ("velocity", "acceleration", "jerk", "snap")
     } | {name: np.ravel(getattr(reference, name)) for name in ("yaw", "yaw_rate")}
     columns["yaw_acceleration"] = np.ravel(reference.yaw_acceleration)
-    rows = _core.flatness(vehicles.load(vehicle), columns, shape[1] if len(shape) > 1 else 1)
+    rows = _models.flatness(vehicles.load(vehicle), columns, shape[1] if len(shape) > 1 else 1)
     return Flatness(**{name: each.reshape(*shape, *each.shape[1:]) for name, each in rows.items()})

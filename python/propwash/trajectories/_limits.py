@@ -8,9 +8,8 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks
+from propwash import _checks, control
 from propwash._checks import checked_parameters
-from propwash.control import Allocation
 from propwash.trajectories._flatness import flatness
 from propwash.trajectories._reference import Reference
 from propwash.vehicle import files as vehicles
@@ -110,7 +109,7 @@ def demands(
         np.array(speeds) * np.abs(speeds)
         for speeds in map(vehicle.motor_values, ("speed_min", "speed_max"))
     )
-    hover = Allocation(vehicle).inverse[:, 3] * vehicle.weight
+    hover = control.Allocation(vehicle).inverse[:, 3] * vehicle.weight
     hover_margin = (hover - min_squares) * (1.0 - limits.rotor_thrust_min)
     sin_half_tilt = np.linalg.norm(required.attitude[..., 1:3], axis=-1)
     # the outer loops limit both (O16) and (O19), which differ by rotor drag along body z

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _rotation
-from propwash.control import Allocation, casadi_model
+from propwash import _rotation, control
 from propwash.trajectories._program import (
     BODY,
     MIN_DURATION,
@@ -98,10 +97,10 @@ def _from(problem: Problem, fraction: float) -> Nodes:
 def _fastest(problem: Problem) -> float:
     """m/s, limit of the guess: the least speed at which drag in level flight equals the thrust."""
     vehicle, limits = problem.vehicle, problem.limits
-    model = casadi_model(vehicle)
+    model = control.casadi_model(vehicle)
     tilt = min(math.acos(vehicle.weight / (limits.thrust * vehicle.max_thrust)), limits.tilt)
     thrust = vehicle.weight / max(math.cos(tilt), 1e-3)
-    rotors = np.sqrt(Allocation(vehicle).inverse[:, 3] * thrust)
+    rotors = np.sqrt(control.Allocation(vehicle).inverse[:, 3] * thrust)
     state = np.concatenate([np.zeros(6), _rotation.about_y(tilt), np.zeros(3), rotors])
     states = np.repeat(state[:, None], len(_DRAG_SPEEDS), axis=1)
     states[3] = _DRAG_SPEEDS
@@ -157,7 +156,7 @@ def _with_attitudes(problem: Problem, mass: Nodes) -> Nodes:
             w, x, y, z = (rotation / np.linalg.norm(rotation)).tolist()
             q = _rotation.product((w, x, y, z), q)
         attitudes.append(q)
-    hover = np.sqrt(Allocation(vehicle).inverse[:, 3] * vehicle.weight)
+    hover = np.sqrt(control.Allocation(vehicle).inverse[:, 3] * vehicle.weight)
     thrusts = np.linalg.norm(forces, axis=1) * vehicle.body.mass / vehicle.weight
     commands = np.sqrt(thrusts)[:, None] * hover
     states = np.zeros((len(axes), BODY + len(hover)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.control import Allocation, casadi_model
+from propwash import control
 from propwash.trajectories._program import (
     BODY,
     MIN_DURATION,
@@ -49,11 +49,11 @@ class Shooting:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._model = casadi_model(problem.vehicle)
+        self._model = control.casadi_model(problem.vehicle)
         self._speed_max = self._model.input_max
         self._rotors = len(self._speed_max)
         self._size = BODY + self._rotors * problem.motor_lag
-        hover = Allocation(problem.vehicle).inverse[:, 3] * problem.vehicle.weight
+        hover = control.Allocation(problem.vehicle).inverse[:, 3] * problem.vehicle.weight
         slowest = self._model.input_min * np.abs(self._model.input_min)
         least = slowest + problem.limits.rotor_thrust_min * (hover - slowest)
         self._thrust_min = np.maximum(least / self._speed_max**2, _MIN_THRUST)
@@ -153,7 +153,7 @@ class Shooting:
         if limits.tilt < np.pi:
             rows.add("limits.tilt", cosine.T, math.cos(limits.tilt), np.inf)
         if np.isfinite(limits.vertical_thrust_min):
-            thrust_per_square = Allocation(vehicle).matrix[3]
+            thrust_per_square = control.Allocation(vehicle).matrix[3]
             shares = casadi.DM(thrust_per_square * self._speed_max**2 / vehicle.weight).T
             if self.problem.motor_lag:
                 forces = [casadi.mtimes(shares, x[BODY:, :] ** 2) * cosine]

@@ -1,9 +1,9 @@
 #include "fleet_kernels.hpp"
 #include "modules.hpp"
 
-PYBIND11_MODULE(_shapes, m) {
+PYBIND11_MODULE(_models, m) {
   using namespace propwash::bindings;
-  add_contents(m, {"propwash._core"}, {bind_car_fleet});
+  add_contents(m, {"propwash._core"}, {bind_control, bind_flatness, bind_car_fleet});
   m.def(
       "kernels",
       [](int set) -> pybind11::object {

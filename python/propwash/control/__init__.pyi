@@ -1,0 +1,28 @@
+# The public names, imported at first use: trajectories need the controllers for some tasks only.
+
+__all__: list[str]
+
+from ._commands import (
+    AttitudeThrust as AttitudeThrust,
+    OuterLoops as OuterLoops,
+    PositionCommand as PositionCommand,
+    TrajectoryCommand as TrajectoryCommand,
+    VelocityCommand as VelocityCommand,
+)
+from ._casadi import (
+    CasadiModel as CasadiModel,
+    casadi_model as casadi_model,
+)
+from ._controllers import (
+    Allocation as Allocation,
+    Discretisation as Discretisation,
+    LowPass as LowPass,
+    Pid as Pid,
+    RateController as RateController,
+    RotorCommand as RotorCommand,
+    Wrench as Wrench,
+)
+from ._linearize import (
+    LinearModel as LinearModel,
+    linearize as linearize,
+)
