@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import propwash as pw
@@ -21,6 +21,7 @@ from identify_flight import (
 )
 from propwash import identify, logs
 from propwash.identify._bias import fit_bias
+from propwash.identify._estimates import estimate_named
 from propwash.identify._parameters import catalogue, changed
 from propwash.identify._problem import gridded
 
@@ -80,6 +81,36 @@ def test_calibration_finds_the_trims_of_a_flight(synchronous: bool) -> None:
             for vehicle in (truth, found)
         )
         assert after < 0.4 * before, quantity
+
+
+def test_calibration_up_to_a_time_finds_the_trims_of_then() -> None:
+    """A flight whose trims change after 4 s."""
+    truth = true_vehicle()
+    first = simulated_flight(4.0, 11, truth)
+    then = simulated_flight(4.0, 12, _trimmed(truth))
+    then = replace(then, time=then.time + 4.0)
+    joined: dict[str, Any] = {
+        item.name: np.concatenate([getattr(first, item.name), getattr(then, item.name)])
+        for item in fields(first)
+        if isinstance(getattr(first, item.name), np.ndarray)
+    }
+    log = replace(first, **joined)
+    for stop, expected in ((None, 0.0), (3.9, 0.0), (7.9, 0.02)):
+        found = identify.calibrate(truth, log, 3.0, stop=stop, noise=NOISE, threads=1)
+        assert found.seconds[1] - found.seconds[0] == pytest.approx(3.0, abs=0.01)
+        if stop is not None:
+            assert stop - 0.01 < found.seconds[1] <= stop
+        roll = estimate_named(found.trims, "balance_roll")
+        assert abs(roll.value - expected) < SIGMAS * roll.standard_error, stop
+        assert roll.standard_error < 0.005
+
+
+def test_calibration_up_to_a_time_refuses_too_little(simulated: identify.FlightLog) -> None:
+    for stop in (-1.0, 2.0):
+        with pytest.raises(ValueError, match=rf"in the air up to {stop:g} s, got 3"):
+            identify.calibrate("crazyflie", simulated, 3.0, stop=stop)
+    with pytest.raises(TypeError, match="stop: expected a time of the log"):
+        identify.calibrate("crazyflie", simulated, 3.0, stop="2")  # type: ignore[arg-type]
 
 
 def test_a_trim_at_its_limit_is_reported() -> None:

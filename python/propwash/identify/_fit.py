@@ -104,17 +104,20 @@ def calibrate(
     log: Flight,
     seconds: float = 8.0,
     *,
+    stop: float | None = None,
     noise: Noise | None = None,
     scatter: Scatter | None = None,
     threads: int = 0,
 ) -> LogEstimate:
-    """Estimates the trims of one flight from its start: thrust, tilt, torques, battery.
+    """Estimates the trims of one flight from a part of it: thrust, tilt, torques, battery.
 
     vehicle: its parameters are kept. The result of `fit_vehicle` also has the accelerometer's bias
         and what the batteries of its logs have in common.
     log: from `read_log`.
-    seconds: time in the air, from its start, that is fitted; the battery's state continues from
-        there with the estimated slope.
+    seconds: time in the air that is fitted; the battery's state continues from there with the
+        estimated slope.
+    stop: s, of the log; the last `seconds` up to it are fitted. None: the first in the air. Trims
+        move during a flight: those of the last seconds predict the next ones best.
     noise, scatter, threads: as for `fit_vehicle`.
 
     Raises ValueError for a log that cannot be used or is shorter, TypeError for a log, noise or
@@ -126,13 +129,17 @@ def calibrate(
     fitted = vehicle if isinstance(vehicle, Identified) else None
     start = vehicles.load(vehicle) if not isinstance(vehicle, Identified) else vehicle.vehicle
     grid = gridded(log, start, noise=noise)
-    flown = (grid.rows[1] - grid.rows[0]) * grid.period
-    if not 1.2 <= seconds <= flown:
+    if stop is not None:
+        if not isinstance(stop, (int, float)):
+            raise TypeError(f"stop: expected a time of the log [s] or None, got {stop!r:.50}")
+        grid = grid.until(stop)
+    if not 1.2 <= seconds <= grid.seconds:
+        part = "in the air" if stop is None else f"in the air up to {stop:g} s"
         raise ValueError(
-            f"seconds: expected 1.2 s to the {flown:.3g} s of {log.path} in the air, got "
+            f"seconds: expected 1.2 s to the {grid.seconds:.3g} s of {log.path} {part}, got "
             f"{seconds!r:.50}"
         )
-    grid = grid.first(seconds=seconds)
+    grid = grid.first(seconds=seconds) if stop is None else grid.until(stop, seconds)
     bias = fitted.bias if fitted else fit_bias([(grid.flight, grid.rows)], start)
     battery = fitted.battery if fitted else battery_of(start)
     model = log_model(grid, start, noise or Noise(), bias, battery)

@@ -53,9 +53,9 @@ class Scatter:
 
     thrust: float = 0.01
     """Relative: air density, wear, calibration of the voltage; twice that of the voltage."""
-    tilt: float = 0.003
+    tilt: float = 0.01
     """rad: the body frame of the motion capture against the rotors."""
-    balance: float = 0.02
+    balance: float = 0.1
     """Relative thrust of the rotors: the place of the battery."""
     warming: float = 0.001
     """1/(10 s), relative slope of a recorded voltage: motors that warm up."""
@@ -95,6 +95,17 @@ class Grid:
         first, last = self.rows
         count = min(fraction * (last - first), seconds / self.period)
         return replace(self, rows=(first, first + int(count)))
+
+    def until(self, stop: float, seconds: float = np.inf) -> Grid:
+        """Returns the grid with the last rows in the air up to `stop` [s, of the log]."""
+        first, last = self.rows
+        last = min(last, max(first, int(np.searchsorted(self.flight.time, stop + 1e-9))))
+        return replace(self, rows=(last - int(min(last - first, seconds / self.period)), last))
+
+    @property
+    def seconds(self) -> float:
+        """Time in the air [s]."""
+        return (self.rows[1] - self.rows[0]) * self.period
 
 
 def usable(flight: Flight) -> tuple[bool, bool]:

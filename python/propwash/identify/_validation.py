@@ -168,8 +168,7 @@ def _starts(grid: Grid, fitted: Grid, horizons: Sequence[float]) -> Array:
 
 def _first(grid: Grid, seconds: float, horizons: Sequence[float]) -> tuple[float, Array]:
     """Returns the time of the calibration [s] and the starts of windows after it."""
-    flown = (grid.rows[1] - grid.rows[0]) * grid.period
-    first = max(_SHORTEST, min(seconds, _CALIBRATED * flown))
+    first = max(_SHORTEST, min(seconds, _CALIBRATED * grid.seconds))
     return first, _starts(grid, grid.first(seconds=first), horizons)
 
 
