@@ -19,12 +19,6 @@ namespace propwash {
 /// The lanes of a block: the threads of a warp, which load a field with one access to memory.
 inline constexpr int warp_lanes = 32;
 
-/// A number of each vehicle of a block.
-template <class T>
-struct WarpNumbers {
-  T v[warp_lanes];  ///< by lane
-};
-
 /// The features of a batch, one bit each: the members of TickSwitches in their order, a command of
 /// rates and thrust, a delay of the motors, a delay of actions.
 using FleetFeatures = std::uint32_t;
@@ -58,19 +52,19 @@ template <class T, int N, class Shape, class Method, TickWork Work,
 struct FleetThread {
   using Number = T;                              ///< float or double
   using Constants = TickConstants<T, N, Shape>;  ///< of one vehicle
-  /// Of the vehicles of a block, as FleetBatch::constants points to.
-  using BlockConstants = TickConstants<WarpNumbers<T>, N, Shape>;
 
-  /// The constants of a vehicle.
+  /// The constants of a vehicle, from its block of FleetBatch::constants: [number][lane], in the
+  /// order of for_each_number, the same for every N.
   PROPWASH_FN static Constants constants_of(const FleetBatch<T>& batch, std::size_t vehicle) {
     Constants constants;
+    resize_arrays(constants, batch.rotors);
     set_flags(constants, fixed(batch).switches);
-    const std::size_t lane = vehicle % warp_lanes;
-    const auto& block = *reinterpret_cast<const BlockConstants*>(
-        batch.constants + vehicle / warp_lanes * batch.constants_stride);
-    for_each_pair(constants, block, [lane](T& number, const WarpNumbers<T>& numbers)
-                                        PROPWASH_LAMBDA {
-      number = numbers.v[lane];
+    const T* from = reinterpret_cast<const T*>(batch.constants +
+                                               vehicle / warp_lanes * batch.constants_stride) +
+                    vehicle % warp_lanes;
+    for_each_number(constants, [&](T& number) PROPWASH_LAMBDA {
+      number = *from;
+      from += warp_lanes;
     });
     return constants;
   }
@@ -142,6 +136,25 @@ __global__ void fleet_measure(const __grid_constant__ FleetBatch<typename Thread
   } else {
     Thread::measure(batch, shared, vehicle, readings, stride);
   }
+}
+
+/// The entry that writes the constants common to all vehicles, the argument `shared` of the others.
+template <class Thread>
+__global__ void fleet_constants(const __grid_constant__ FleetBatch<typename Thread::Number> batch,
+                                typename Thread::Constants* shared) {
+  *shared = Thread::constants_of(batch, 0);
+}
+
+/// The entry that copies `width` fields from `blocks` on, `stride` numbers from block to block, to
+/// rows of vehicles, times `scale`.
+template <class T>
+__global__ void fleet_rows(const T* blocks, std::size_t stride, std::size_t size, int width,
+                           T scale, T* rows) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle >= size) return;
+  const T* from = blocks + vehicle / warp_lanes * stride + vehicle % warp_lanes;
+  T* to = rows + vehicle * static_cast<std::size_t>(width);
+  for (int i = 0; i < width; ++i) to[i] = from[i * warp_lanes] * scale;
 }
 
 #endif  // __CUDACC__
