@@ -176,8 +176,12 @@ class DeviceFleet : public PyFleet<T> {
     }
   };
 
+  /// In the shapes of the kernels of this processor, because the other shape rounds differently.
   static FleetKernels<T> kernels(int rotors, bool parallel) {
-    return parallel ? of<PrincipalShape>(rotors) : of<GeneralShape>(rotors);
+    const auto processor = fleet_kernels_of<T>(used_set())(rotors, parallel);
+    auto made = processor.is_principal ? of<PrincipalShape>(rotors) : of<GeneralShape>(rotors);
+    if (processor.euler[0] == nullptr) std::fill(std::begin(made.euler), std::end(made.euler), nullptr);
+    return made;
   }
   template <class Shape>
   static FleetKernels<T> of(int rotors) {

@@ -2,7 +2,7 @@
 Extension module of propwash; import its contents from the package.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias
 
 import numpy as np
@@ -66,3 +66,45 @@ class FleetFloat64:
     def threads(self) -> int: ...
     @property
     def time(self) -> NDArray[Any]: ...
+
+class DeviceFleetFloat64(FleetFloat64):
+    """A fleet whose steps Python launches on a device."""
+    class Launch:
+        """The arguments of a kernel; valid during the call."""
+        @property
+        def batch(self) -> bytes: ...
+        @property
+        def has_floor(self) -> bool: ...
+        @property
+        def is_individual(self) -> bool: ...
+        @property
+        def is_reading(self) -> bool:
+            """Holds the IMU's reading instead of a step."""
+        @property
+        def memory(self) -> dict:
+            """Address and bytes of each array on the host, by name."""
+        @property
+        def thread(self) -> str:
+            """The C++ type of the kernel's threads."""
+
+    pointers: ClassVar[dict] = {
+        "state": 0,
+        "next_state": 8,
+        "constants": 16,
+        "ids": 32,
+        "reset_at": 144,
+        "rates": 56,
+        "thrust": 64,
+        "speeds": 72,
+        "motor_delay": 152,
+        "action_delay": 176,
+        "action_delay_steps": 192,
+    }
+    @staticmethod
+    def launched_by(launch: Callable, call: Callable) -> Any:
+        """Calls `call`; kernels that it runs call launch(FleetLaunch)."""
+    def __init__(self, parameters: Any, size: Int, options: dict) -> None: ...
+    def field(self, name: str) -> tuple:
+        """The first number of a field in a block, its width, and the factor on its numbers."""
+    def step_at(self, addresses: Sequence[Int], substeps: Any) -> None:
+        """Steps with commands on the device, at the addresses of rates and thrust, or of speeds."""

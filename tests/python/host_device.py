@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,9 @@ class HostDriver:
         self.copied["download"] += size
         ctypes.memmove(host, device, size)
 
+    def synchronize(self) -> None:
+        pass
+
     def clear(self, address: int, pitch: int, width: int, rows: int) -> None:
         for row in range(rows):
             ctypes.memset(address + row * pitch, 0, width)
@@ -105,7 +109,7 @@ class HostDriver:
     def _compiled(names: Sequence[str]) -> ctypes.CDLL:
         assert COMPILER is not None
         entries = "".join(
-            f'extern "C" void entry_{i}(unsigned threads, void** a) {{ run(&{name}, threads, a); }}\n'
+            f'extern "C" void entry_{i}(unsigned n, void** a) {{ run(&{name}, n, a); }}\n'
             for i, name in enumerate(names)
         )
         with tempfile.TemporaryDirectory() as folder:
@@ -114,3 +118,59 @@ class HostDriver:
             command = [COMPILER, *OPTIONS, f"-I{INCLUDE}", str(source), "-o", str(library)]
             subprocess.run(command, check=True)
             return ctypes.CDLL(str(library))
+
+
+class FakeCuda:
+    """The functions of cuda.bindings.driver that CudaDriver calls, on memory of the host."""
+
+    CUdevice_attribute = IntEnum(
+        "CUdevice_attribute",
+        [f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR")],
+    )
+
+    class Status(IntEnum):
+        CUDA_SUCCESS = 0
+        CUDA_ERROR_OUT_OF_MEMORY = 2
+
+    def __init__(self, real: Any) -> None:
+        """real: the module, whose documentation has the number of arguments."""
+        self.host, self.real = HostDriver(), real
+        self.results = {
+            "cuDeviceGetCount": 2, "cuDeviceGet": "device", "cuDevicePrimaryCtxRetain": "context",
+            "cuModuleLoadData": "module",
+        }  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        expected = getattr(self.real, name).__doc__.partition(")")[0].count(",") + 1
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            assert len(arguments) in (expected, expected - 1 if expected == 1 else expected), name
+            result = self.done(name, arguments)
+            return (self.Status.CUDA_SUCCESS,) if result is None else (self.Status(0), result)
+
+        return call
+
+    def done(self, name: str, arguments: tuple[Any, ...]) -> Any:
+        host = self.host
+        if name == "cuDeviceGetAttribute":
+            return {"MAJOR": 9, "MINOR": 0}[arguments[0].name.rpartition("_")[2]]
+        if name == "cuMemAlloc":
+            return host.allocate(*arguments)
+        if name == "cuMemFree":
+            return host.free(*arguments)
+        if name == "cuMemcpyHtoDAsync":
+            return host.upload(*arguments[:3])
+        if name == "cuMemcpyDtoHAsync":
+            return host.download(*arguments[:3])
+        if name == "cuMemsetD2D8Async":
+            address, pitch, value, width, rows, _ = arguments
+            assert value == 0
+            return host.clear(address, pitch, width, rows)
+        if name == "cuModuleGetFunction":
+            return host.functions([arguments[1].decode()])[0]
+        if name == "cuLaunchKernel":
+            function, blocks, _, _, threads, *_, place, _ = arguments
+            host.launches.append(function[0])
+            function[1](blocks * threads, ctypes.c_void_p(place))
+            return None
+        return self.results.get(name)

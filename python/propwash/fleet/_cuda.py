@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import json
 import os
@@ -36,12 +37,14 @@ class CudaDriver:
             self._call("cuInit", 0)
             count = self._call("cuDeviceGetCount")
         except RuntimeError as error:  # cuda-bindings finds no driver, or the driver no device
-            raise RuntimeError(
+            raise OSError(
                 'device="cuda": expected an NVIDIA GPU with a driver of CUDA 13 (580 or newer); '
                 f'use device="cpu" ({error})'
             ) from error
         if number >= count:
-            raise ValueError(f"device: expected a number below {count}, the GPUs here, got {number}")
+            raise ValueError(
+                f"device: expected a number below {count}, the GPUs here, got {number}"
+            )
         self.device = (2, number)  # kDLCUDA
         handle = self._call("cuDeviceGet", number)
         self._context = self._call("cuDevicePrimaryCtxRetain", handle)
@@ -80,6 +83,10 @@ class CudaDriver:
         stream = self.stream()
         self._on_device("cuMemcpyDtoHAsync", host, device, size, stream)
         self._on_device("cuStreamSynchronize", stream)
+
+    def synchronize(self) -> None:
+        """Waits for all work."""
+        self._on_device("cuCtxSynchronize")
 
     def clear(self, address: int, pitch: int, width: int, rows: int) -> None:
         """Sets `width` bytes at each of `rows` places to zero, every `pitch` bytes."""
@@ -124,6 +131,12 @@ class CudaDriver:
             error = MemoryError if status.name == "CUDA_ERROR_OUT_OF_MEMORY" else RuntimeError
             raise error(f"{function}: {status.name}")
         return result[0] if result else None
+
+
+@functools.cache
+def cuda_driver(number: int) -> CudaDriver:
+    """The driver of a device, which all its fleets use."""
+    return CudaDriver(number)
 
 
 def kernels(

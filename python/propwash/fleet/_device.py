@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propwash import _core, _float64
 from propwash.vehicle.parameters import VehicleParameters
@@ -56,6 +57,9 @@ class Driver(Protocol):
     def download(self, host: int, device: int, size: int) -> None:
         """Copies bytes from the device and waits for them."""
 
+    def synchronize(self) -> None:
+        """Waits for all work."""
+
     def clear(self, address: int, pitch: int, width: int, rows: int) -> None:
         """Sets `width` bytes at each of `rows` places to zero, every `pitch` bytes."""
 
@@ -67,10 +71,10 @@ class Driver(Protocol):
 
 
 def open_driver(device: str) -> Driver:
-    """The driver of a device. Raises ImportError or RuntimeError with what is missing."""
-    from propwash.fleet._cuda import CudaDriver
+    """The driver of a device. Raises ImportError or OSError with what is missing."""
+    from propwash.fleet._cuda import cuda_driver
 
-    return CudaDriver(int(device.partition(":")[2] or 0))
+    return cuda_driver(int(device.partition(":")[2] or 0))
 
 
 def checked_device(device: object) -> str:
@@ -174,6 +178,14 @@ class DeviceFleet:
                 self._device_is_current, self._level = False, ""
             self._copies_back = True
             return self._launched(partial(method, *args, **kwargs), False)
+
+    def upload(self, array: NDArray[Any]) -> DeviceArray:
+        """A copy of an array on the device, for commands."""
+        return DeviceArray(np.ascontiguousarray(array, self._dtype), self._driver)
+
+    def synchronize(self) -> None:
+        """Waits for the device."""
+        self._driver.synchronize()
 
     @property
     def isa(self) -> str:
@@ -314,7 +326,33 @@ class _Tensor(ctypes.Structure):
         ("shape", ctypes.POINTER(ctypes.c_int64)),
         ("strides", ctypes.POINTER(ctypes.c_int64)),
         ("byte_offset", ctypes.c_uint64),
+        # the rest of DLManagedTensor
+        ("manager", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
     )
+
+
+class DeviceArray:
+    """An array on a device; its memory is freed with it, not with what DLPack made of it."""
+
+    def __init__(self, array: NDArray[Any], driver: Driver) -> None:
+        self._driver = driver
+        self._shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        place = driver.allocate(array.nbytes)
+        weakref.finalize(self, driver.free, place)
+        driver.upload(place, array.ctypes.data, array.nbytes)
+        bits = 8 * array.dtype.itemsize
+        self._tensor = _Tensor(place, *driver.device, array.ndim, 2, bits, 1, self._shape)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._driver.device
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype = ctypes.py_object
+        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        capsule: object = new(ctypes.addressof(self._tensor), b"dltensor", None)
+        return capsule
 
 
 class _Layout(NamedTuple):
@@ -337,7 +375,9 @@ def address_of(
     where = tuple(int(part) for part in tensor.__dlpack_device__())
     expected = _Layout(driver.device, (2, 8 * dtype.itemsize), shape)
     if where != driver.device:
-        raise ValueError(f"{name}: expected a tensor on {driver.device}, got one on {where} (DLPack)")
+        raise ValueError(
+            f"{name}: expected a tensor on {driver.device}, got one on {where} (DLPack)"
+        )
     capsule = tensor.__dlpack__(stream=driver.stream())
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -354,4 +394,3 @@ def address_of(
         if any(found.strides[i] != steps[i] for i in range(count) if shape[i] > 1):
             raise ValueError(f"{name}: expected a tensor in C order; call contiguous() first")
     return int(found.data or 0) + int(found.byte_offset)
-

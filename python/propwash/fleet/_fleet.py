@@ -155,7 +155,9 @@ class Fleet(FleetGradients):
         estimate = None if state is None else estimate_rows(state, self._size, self._dtype)
         if isinstance(command, Mapping):
             if not isinstance(self._core, DeviceFleet):
-                raise TypeError("command: expected a fleet with device='cuda' for a dict of tensors")
+                raise TypeError(
+                    "command: expected a fleet with device='cuda' for a dict of tensors"
+                )
             return self._core.step(command, substeps)
         self._core.step(as_command(command), substeps, estimate)
 
@@ -169,7 +171,9 @@ class Fleet(FleetGradients):
         Raises ValueError or TypeError for others, or for a fleet on the CPU.
         """
         if not isinstance(self._core, DeviceFleet):
-            raise ValueError("read_into(): expected a fleet with device='cuda'; read its properties")
+            raise ValueError(
+                "read_into(): expected a fleet with device='cuda'; read its properties"
+            )
         self._core.read_into(tensors)
 
     def rollout(
