@@ -91,29 +91,34 @@ class DeviceFleet : public PyFleet<T> {
   py::tuple field(const std::string& name) const {
     if (name == "imu") return py::make_tuple(FleetLayout::held_accelerometer, 6, 1.0);
     const FleetField field = field_named(name).field;
-    const auto extent =
-        detail::FleetMemory<T>::extent(field, FleetLayout{this->fleet_.rotors()});
+    const auto extent = detail::FleetMemory<T>::extent(field, FleetLayout{this->fleet_.rotors()});
     const bool is_ratio = field == FleetField::battery_voltage;
     const double factor = is_ratio ? this->fleet_.vehicle().battery.nominal_voltage : 1.0;
     return py::make_tuple(extent.first, extent.count, factor);
   }
 
   static py::object launched_by(const py::function& launch, const py::function& call) {
-    Call here{launch, {}, call_};
-    call_ = &here;
-    py::object result;
-    try {
-      result = call();
-    } catch (...) {
-      call_ = here.outer;
-      throw;
-    }
-    call_ = here.outer;
-    if (here.failure) std::rethrow_exception(here.failure);
-    return result;
+    return within(launch, call);
   }
 
-  static py::dict pointers() {
+  /// Calls `launch` with the memory that the fleet would have after a reset.
+  void at_start(const py::function& launch, bool has_rates) {
+    auto start = this->fleet_;
+    start.reset();
+    within(launch, [&] {
+      const std::size_t size = start.size();
+      const std::size_t rotors = static_cast<std::size_t>(start.rotors());
+      const auto unread = [&](std::size_t width) { return Span<const T>{nullptr, size * width}; };
+      if (has_rates) {
+        start.step(FleetRateThrust<T>{unread(3), unread(1)});
+      } else {
+        start.step(FleetRotorSpeeds<T>{unread(rotors)});
+      }
+      return 0;
+    });
+  }
+
+  static py::dict offsets() {
     using Batch = FleetBatch<T>;
     py::dict offsets;
     const auto add = [&](const char* name, std::size_t offset) { offsets[name] = offset; };
@@ -124,6 +129,7 @@ class DeviceFleet : public PyFleet<T> {
     add("motor_delay", offsetof(Batch, motor_delay));
     add("action_delay", offsetof(Batch, action_delay));
     add("action_delay_steps", offsetof(Batch, action_delay_steps));
+    add("step", offsetof(Batch, step));
     return offsets;
   }
 
@@ -136,6 +142,23 @@ class DeviceFleet : public PyFleet<T> {
     Call* outer;
   };
   inline static thread_local Call* call_ = nullptr;
+
+  template <class F>
+  static auto within(const py::function& launch, const F& f) {
+    struct Entered {
+      explicit Entered(Call& call) { call_ = &call; }
+      Entered(const Entered&) = delete;
+      Entered& operator=(const Entered&) = delete;
+      ~Entered() { call_ = call_->outer; }
+    };
+    Call here{launch, {}, call_};
+    auto result = [&] {
+      const Entered entered(here);
+      return f();
+    }();
+    if (here.failure) std::rethrow_exception(here.failure);
+    return result;
+  }
 
   static void launch(const FleetLaunch<T>& launch) {
     if (call_ == nullptr || call_->failure) return;
@@ -180,7 +203,8 @@ class DeviceFleet : public PyFleet<T> {
   static FleetKernels<T> kernels(int rotors, bool parallel) {
     const auto processor = fleet_kernels_of<T>(used_set())(rotors, parallel);
     auto made = processor.is_principal ? of<PrincipalShape>(rotors) : of<GeneralShape>(rotors);
-    if (processor.euler[0] == nullptr) std::fill(std::begin(made.euler), std::end(made.euler), nullptr);
+    if (processor.euler[0] == nullptr)
+      std::fill(std::begin(made.euler), std::end(made.euler), nullptr);
     return made;
   }
   template <class Shape>

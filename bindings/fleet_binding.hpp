@@ -89,8 +89,10 @@ void bind_fleet_of(py::module_& m, const char* name) {
            "The first number of a field in a block, its width, and the factor on its numbers.")
       .def_static("launched_by", &Device::launched_by, "launch"_a, "call"_a,
                   "Calls `call`; kernels that it runs call launch(FleetLaunch).")
-      .def_property_readonly_static("pointers", [](const py::object&) { return Device::pointers(); },
-                                    "Offsets of the pointers of a batch in bytes, by name.");
+      .def("at_start", &Device::at_start, "launch"_a, "has_rates"_a,
+           "Calls launch(FleetLaunch) with the memory that the fleet would have after a reset.")
+      .def_static("offsets", &Device::offsets,
+                  "Offsets of the pointers and of the step of a batch in bytes, by name.");
   using Launch = FleetLaunch<T>;
   py::class_<Launch>(device, "Launch", "The arguments of a kernel; valid during the call.")
       .def_property_readonly("batch", &Launch::bytes)
@@ -99,6 +101,8 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def_property_readonly("thread", &Launch::thread, "The C++ type of the kernel's threads.")
       .def_readonly("is_reading", &Launch::is_reading, "Holds the IMU's reading instead of a step.")
       .def_property_readonly("has_floor", [](const Launch& l) { return l.batch.switches.ground; })
+      .def_property_readonly("has_slow_imu",
+                             [](const Launch& l) { return l.batch.switches.imu_is_slower; })
       .def_property_readonly("is_individual",
                              [](const Launch& l) { return l.batch.constants_stride != 0; });
 }

@@ -76,6 +76,8 @@ class DeviceFleetFloat64(FleetFloat64):
         @property
         def has_floor(self) -> bool: ...
         @property
+        def has_slow_imu(self) -> bool: ...
+        @property
         def is_individual(self) -> bool: ...
         @property
         def is_reading(self) -> bool:
@@ -87,23 +89,15 @@ class DeviceFleetFloat64(FleetFloat64):
         def thread(self) -> str:
             """The C++ type of the kernel's threads."""
 
-    pointers: ClassVar[dict] = {
-        "state": 0,
-        "next_state": 8,
-        "constants": 16,
-        "ids": 32,
-        "reset_at": 144,
-        "rates": 56,
-        "thrust": 64,
-        "speeds": 72,
-        "motor_delay": 152,
-        "action_delay": 176,
-        "action_delay_steps": 192,
-    }
     @staticmethod
     def launched_by(launch: Callable, call: Callable) -> Any:
         """Calls `call`; kernels that it runs call launch(FleetLaunch)."""
+    @staticmethod
+    def offsets() -> dict:
+        """Offsets of the pointers and of the step of a batch in bytes, by name."""
     def __init__(self, parameters: Any, size: Int, options: dict) -> None: ...
+    def at_start(self, launch: Callable, has_rates: bool) -> None:
+        """Calls launch(FleetLaunch) with the memory that the fleet would have after a reset."""
     def field(self, name: str) -> tuple:
         """The first number of a field in a block, its width, and the factor on its numbers."""
     def step_at(self, addresses: Sequence[Int], substeps: Any) -> None:

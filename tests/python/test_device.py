@@ -119,7 +119,11 @@ def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
     reading = Kernel(work="every feature", entry="fleet_measure")
     check(nvrtc, "sm_90", [Kernel(work="physics"), Kernel(work="closed loop"), reading])
     thread = Kernel(work="closed loop").thread
-    others = [f"propwash::fleet_constants<{thread}>", "propwash::fleet_rows<float>"]
+    others = [
+        f"propwash::fleet_constants<{thread}>",
+        "propwash::fleet_rows<float>",
+        "propwash::fleet_reset<double>",
+    ]
     assert "warning" not in compiled(nvrtc, SOURCE, "sm_90", others, include=INCLUDE).log
 
 

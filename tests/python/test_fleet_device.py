@@ -305,6 +305,60 @@ def test_tensors_are_read_and_written_in_place(driver: HostDriver, dtype: str) -
     check_same((cpu, device))
 
 
+def check_resets(fleets: tuple[pw.Fleet, pw.Fleet], driver: HostDriver) -> int:
+    """Resets by tensors on the device and by arrays on the CPU; the bytes that were copied."""
+    cpu, device = fleets
+    dtype = cpu.dtype
+    position = spread((SIZE, 3), -1.0, 1.0).astype(dtype)
+    attitude = np.tile(np.array([0.5, 0.5, -0.5, 0.5], dtype), (SIZE, 1))
+    speeds = spread((SIZE, cpu.rotors), 800.0, 900.0).astype(dtype)
+    fly(fleets, range(6), 3, rates=True)
+    device.reset_from(np.zeros(SIZE, bool))  # copies what vehicles restart from
+    before = sum(driver.copied.values())
+    for call in range(4):
+        mask = np.arange(SIZE) % 3 == call % 3
+        parts = {"position": position, "attitude": attitude} if call % 2 else {}
+        if call == 3:
+            parts["rotor_speeds"] = speeds
+        cpu.reset(mask=mask, **parts)
+        device.reset_from(mask, **parts)
+        tensors = {"rates": position, "thrust": position[:, 0].copy()}
+        for _ in range(call):
+            cpu.step(pw.RateThrust(**tensors), substeps=5)
+            device.step(tensors, substeps=5)
+    copied = sum(driver.copied.values()) - before
+    check_same(fleets)
+    assert np.array_equal(cpu.time, device.time)
+    return copied
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["noise", "every feature", "individual", "every term"])
+def test_resets_by_tensors_copy_nothing(driver: HostDriver, name: str, dtype: str) -> None:
+    case = CASES[name]
+    vehicle = case.vehicle.replace(imu={"gyroscope_bias_initial": 0.01})
+    fleets = case._replace(vehicle=vehicle).fleets(dtype)
+    assert check_resets(fleets, driver) == 0
+    fleets[1].set_wind([1.0, 0.0, 0.0])
+    fleets[0].set_wind([1.0, 0.0, 0.0])
+    assert check_resets(fleets, driver) == 0
+
+
+@needs_compiler
+def test_resets_by_tensors_fall_back_to_the_host(driver: HostDriver) -> None:
+    fleets = CASES["slow imu"].fleets("float32")
+    assert check_resets(fleets, driver) > 0
+    for fleet in fleets:
+        fleet.step(pw.PositionCommand([0.0, 0.0, 1.0]), substeps=7)
+    mask = np.arange(SIZE) < 20
+    fleets[0].reset(mask=mask)
+    fleets[1].reset_from(mask)
+    for fleet in fleets:
+        fleet.step(pw.PositionCommand([0.0, 0.0, 1.0]), substeps=7)
+    check_same(fleets)
+
+
 @needs_compiler
 def test_contact_is_that_of_the_last_call(driver: HostDriver) -> None:
     cpu, device = Case(SLOW, {"floor": -0.05}).fleets("float32")
@@ -395,6 +449,8 @@ def test_a_fleet_on_the_cpu_refuses_tensors() -> None:
         fleet.step({"speeds": np.zeros((4, 4), np.float32)})
     with pytest.raises(ValueError, match=r"read_into\(\): expected a fleet with device='cuda'"):
         fleet.read_into(position=np.zeros((4, 3), np.float32))
+    with pytest.raises(ValueError, match=r"reset_from\(\): expected a fleet with device='cuda'"):
+        fleet.reset_from(np.ones(4, bool))
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", 0, None])

@@ -26,12 +26,13 @@ WARP = 32
 SHARED_BYTES = 32 * 1024
 """At least the bytes of a vehicle's constants; the limit of a kernel's arguments."""
 COMMANDS = ("rates", "thrust", "speeds")
-COPIED_BACK = ("state", "motor_delay", "action_delay")
+COPIED_BACK = ("state", "motor_delay", "action_delay", "reset_at")
 """The arrays that kernels change."""
-READING = {
-    "imu", "kinematics", "outer_loops", "own_parameters", "parameter", "read", "snapshot",
-}  # fmt: skip
-"""Methods that change nothing."""
+STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
+STARTS = ("state", "motor_delay", "action_delay")
+READING = ("imu", "kinematics", "read", "snapshot")
+"""Methods that need the state and change nothing."""
+STATELESS = ("outer_loops", "own_parameters", "parameter")
 
 
 class Driver(Protocol):
@@ -98,16 +99,18 @@ class DeviceFleet:
         self._rotors = len(parameters.rotors)
         self._size, self._dtype, self._driver = size, dtype, driver
         self._number = "float" if single else "double"
-        self._pointers: dict[str, int] = kind.pointers
+        self._pointers: dict[str, int] = kind.offsets()
         self._allocated: dict[str, tuple[int, int]] = {}
         self._mirrored: dict[str, tuple[int, int]] = {}
         self._shared: dict[str, Any] = {}
-        self._delays = options["max_action_delay"] > 0
+        self._delays, self._noise = options["max_action_delay"] > 0, bool(options["noise"])
         self._host_is_current, self._device_is_current = True, False
         self._is_stepping = False  # otherwise the host may change its memory between two launches
         self._copies_back = True  # after each launch
         self._begins = False  # the next launch is the first of a step
         self._level = ""  # of the last command
+        self._has_outer_loop = False  # the state of outer loops is on the host
+        self._start: bytes | None = None  # the batch of the blocks to restart from
         self._tensors: Sequence[Any] = ()
         weakref.finalize(self, _free, driver, self._allocated)
 
@@ -138,7 +141,8 @@ class DeviceFleet:
                 # the host writes delayed actions when the kind of command changes
                 self._device_is_current = self._device_is_current and not self._delays
             self._is_stepping = self._begins = True
-            self._copies_back, self._level = level == "outer", level
+            self._copies_back = self._has_outer_loop = level == "outer"
+            self._level = level
             try:
                 self._launched(call, is_tensors)
             finally:
@@ -163,17 +167,85 @@ class DeviceFleet:
                     array = np.ascontiguousarray(self._host.read(name), self._dtype)
                     self._driver.upload(to, array.ctypes.data, array.nbytes)
 
+    def reset_from(
+        self, mask: Any, tensors: Mapping[str, Any], deviations: Callable[[], Sequence[Any]]
+    ) -> None:
+        """Restarts the vehicles of a mask of tensors on the device.
+
+        deviations: of the initial biases of accelerometer and gyroscope, (n,) each.
+        """
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(STATE, (3,))
+        shapes |= {"attitude": (4,), "rotor_speeds": (self._rotors,)}
+        with self._host:
+            if unknown := set(tensors) - set(shapes):
+                raise ValueError(f"tensors: expected some of {STATE}, got {sorted(unknown)}")
+            chosen = self._address("mask", mask, (), np.dtype(bool))
+            rows = [
+                self._address(name, tensors[name], shapes[name]) if name in tensors else 0
+                for name in STATE
+            ]
+            self._tensors = (mask, *tensors.values())
+            if self._device_is_current and not self._has_outer_loop and self._start is None:
+                self._copy_start(deviations())
+            if self._start and self._device_is_current and not self._has_outer_loop:
+                return self._reset_on_device(chosen, rows)
+            parts = [
+                self._downloaded(address, (self._size, *shapes[name])) if address else None
+                for name, address in zip(STATE, rows, strict=True)
+            ]
+            some = self._downloaded(chosen, (self._size,), np.dtype(bool))
+            self._on_host("reset", self._host.reset, tuple(parts), some, None)
+
+    def _copy_start(self, deviations: Sequence[Any]) -> None:
+        """Copies what vehicles restart from to the device; not for a slow IMU."""
+
+        def copy(launch: Any) -> None:
+            self._start = b"" if launch.has_slow_imu else launch.batch
+            memory: dict[str, tuple[int, int]] = launch.memory
+            bias = self._host.field("accelerometer_bias")[0]
+            host, size = memory["state"]
+            blocks = np.frombuffer((ctypes.c_char * size).from_address(host), self._dtype)
+            blocks = blocks.reshape(self._blocks, -1, WARP)
+            for first, numbers in zip((bias, bias + 3), deviations, strict=True):
+                lanes = np.resize(numbers, (self._blocks, 1, WARP))  # the padding is not read
+                blocks[:, first : first + 3, :] = lanes
+            for name in STARTS:
+                if name in memory:
+                    host, size = memory[name]
+                    self._driver.upload(self._place("start " + name, size), host, size)
+
+        self._host.at_start(copy, self._level == "rates")
+
+    def _reset_on_device(self, mask: int, rows: Sequence[int]) -> None:
+        assert self._start is not None
+        names = set(self._pointers) & set(self._allocated) - set(COMMANDS)
+        addresses = {name: self._allocated[name][0] for name in names}
+        batch = self._pointing_to(self._start, {**addresses, "next_state": addresses["state"]})
+        struct.pack_into("=Q", batch, self._pointers["step"], self._host.steps)
+        starts = [self._allocated.get("start " + name, (0, 0))[0] for name in STARTS]
+        reset_at = self._allocated["reset_at"][0]
+        start = bytearray(struct.pack("=11Q", *starts, mask, *rows, reset_at, self._noise))
+        [kernel] = self._driver.functions([f"propwash::fleet_reset<{self._number}>"])
+        self._driver.launch(kernel, self._size, [batch, start])
+        self._host_is_current = False
+
     # ---- what computes on the host ----
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name == "time":
+            self._to_host()
         value = getattr(self._host, name)
         return partial(self._on_host, name, value) if callable(value) else value
 
     def _on_host(self, name: str, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if name in STATELESS:
+            return method(*args, **kwargs)
         with self._host:
             self._to_host()
+            if name in ("rollout", "restore"):
+                self._has_outer_loop = True  # perhaps
             if name not in READING:
                 self._device_is_current, self._level = False, ""
             self._copies_back = True
@@ -208,10 +280,8 @@ class DeviceFleet:
         """Copies what kernels have changed."""
         if self._host_is_current:
             return
-        for name in COPIED_BACK:
-            if name in self._mirrored:
-                host, size = self._mirrored[name]
-                self._driver.download(host, self._allocated[name][0], size)
+        for name, (host, size) in self._mirrored.items():
+            self._driver.download(host, self._allocated[name][0], size)
         self._host_is_current = True
 
     def _place(self, name: str, size: int) -> int:
@@ -241,11 +311,10 @@ class DeviceFleet:
                 self._driver.upload(addresses[name], host, size)
         if not self._device_is_current:
             self._shared.clear()
-        self._mirrored = memory
+            self._start = None
+        self._mirrored = {name: memory[name] for name in COPIED_BACK if name in memory}
         addresses["next_state"] = addresses["state"]
-        batch = bytearray(launch.batch)
-        for name, address in addresses.items():
-            struct.pack_into("=Q", batch, self._pointers[name], address)
+        batch = self._pointing_to(launch.batch, addresses)
 
         itemsize = self._dtype.itemsize
         block = memory["state"][1] // self._blocks
@@ -271,6 +340,13 @@ class DeviceFleet:
             self._to_host()
             self._device_is_current = self._is_stepping
 
+    def _pointing_to(self, batch: bytes, addresses: Mapping[str, int]) -> bytearray:
+        """A batch with pointers to the device."""
+        changed = bytearray(batch)
+        for name, address in addresses.items():
+            struct.pack_into("=Q", changed, self._pointers[name], address)
+        return changed
+
     def _constants(self, launch: Any, function: Any, batch: bytearray) -> Any:
         """The constants common to all vehicles, an argument of the kernel."""
         key = launch.thread
@@ -286,9 +362,18 @@ class DeviceFleet:
     def _scalar(self, value: float) -> Any:
         return (ctypes.c_float if self._number == "float" else ctypes.c_double)(value)
 
-    def _address(self, name: str, tensor: Any, tail: tuple[int, ...]) -> int:
+    def _address(
+        self, name: str, tensor: Any, tail: tuple[int, ...], dtype: np.dtype[Any] | None = None
+    ) -> int:
         """The memory of a tensor (n, …) on the device."""
-        return address_of(name, tensor, (self._size, *tail), self._dtype, self._driver)
+        return address_of(name, tensor, (self._size, *tail), dtype or self._dtype, self._driver)
+
+    def _downloaded(
+        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any] | None = None
+    ) -> NDArray[Any]:
+        array = np.empty(shape, dtype or self._dtype)
+        self._driver.download(array.ctypes.data, address, array.nbytes)
+        return array
 
 
 def require_cpu(fleet: Any, what: str) -> None:
@@ -357,7 +442,7 @@ class DeviceArray:
 
 class _Layout(NamedTuple):
     device: tuple[int, int]
-    type: tuple[int, int]  # DLPack's code, 2 for floating-point numbers, and bits
+    type: tuple[int, int]  # DLPack's code, 2 for floating-point numbers, 6 for flags, and bits
     shape: tuple[int, ...]
 
 
@@ -373,7 +458,8 @@ def address_of(
             f"{name}: expected a tensor with __dlpack__, such as torch's, got {tensor!r:.50}"
         )
     where = tuple(int(part) for part in tensor.__dlpack_device__())
-    expected = _Layout(driver.device, (2, 8 * dtype.itemsize), shape)
+    code = 6 if dtype == np.bool_ else 2
+    expected = _Layout(driver.device, (code, 8 * dtype.itemsize), shape)
     if where != driver.device:
         raise ValueError(
             f"{name}: expected a tensor on {driver.device}, got one on {where} (DLPack)"

@@ -108,6 +108,79 @@ struct FleetThread {
   }
 };
 
+/// What vehicles restart from.
+template <class T>
+struct FleetStart {
+  /// The blocks of FleetBatch after a reset; the biases are their deviations.
+  const T* state = nullptr;
+  const T* motor_delay = nullptr;
+  const T* action_delay = nullptr;
+  const unsigned char* mask = nullptr;  ///< (size), not 0 for the vehicles to restart
+  /// Rows of vehicles that replace position, velocity, attitude, body rates and rotor speeds; null:
+  /// those of `state`.
+  const T* rows[5] = {};
+  std::uint64_t* reset_at = nullptr;  ///< that of the batch
+  std::uint64_t noise = 0;            ///< not 0: FleetOptions::noise
+};
+
+/// Restarts a vehicle as Fleet::reset() does, without the readings that a slow IMU holds.
+template <class T>
+PROPWASH_FN void restart(const FleetBatch<T>& batch, const FleetStart<T>& start,
+                         std::size_t vehicle) {
+  const FleetLayout layout{batch.rotors};
+  const auto in_block = [&](auto* blocks, int width) PROPWASH_LAMBDA {
+    return blocks + vehicle / warp_lanes * static_cast<std::size_t>(width * warp_lanes) +
+           vehicle % warp_lanes;
+  };
+  const auto copy = [&](T* blocks, const T* from, int width) PROPWASH_LAMBDA {
+    T* const to = in_block(blocks, width);
+    for (int i = 0; i < width; ++i) to[i * warp_lanes] = in_block(from, width)[i * warp_lanes];
+  };
+  const int motor_width = batch.motor_delay_slots * batch.rotors;
+  const int action_width = batch.action_delay_slots * (batch.rotors < 4 ? 4 : batch.rotors);
+  copy(batch.next_state, start.state, layout.size());
+  if (batch.motor_delay != nullptr) copy(batch.motor_delay, start.motor_delay, motor_width);
+  if (batch.action_delay != nullptr) copy(batch.action_delay, start.action_delay, action_width);
+  start.reset_at[vehicle] = batch.step;
+
+  T* const fields = in_block(batch.next_state, layout.size());
+  const auto at = [&](int field) PROPWASH_LAMBDA -> T& { return fields[field * warp_lanes]; };
+  if (start.noise != 0) {
+    const SixNormals z =
+        six_normals(batch.seed, batch.ids[vehicle], batch.step, Stream::initial_bias);
+    for (int i = 0; i < 3; ++i) {
+      at(FleetLayout::accelerometer_bias + i) = T(z[i]) * at(FleetLayout::accelerometer_bias + i);
+      at(FleetLayout::gyroscope_bias + i) = T(z[3 + i]) * at(FleetLayout::gyroscope_bias + i);
+    }
+  }
+  if (batch.switches.turbulence) {
+    const SixNormals z =
+        six_normals(batch.seed, batch.ids[vehicle], batch.step, Stream::initial_turbulence);
+    for (int i = 0; i < 5; ++i) at(FleetLayout::turbulence + i) = T(z[i]);
+  }
+
+  const int first[] = {FleetLayout::position, FleetLayout::velocity, FleetLayout::attitude,
+                       FleetLayout::body_rates, FleetLayout::rotor_speeds};
+  const int width[] = {3, 3, 4, 3, batch.rotors};
+  bool finite = true;
+  for (int part = 0; part < 5; ++part) {
+    const T* const rows = start.rows[part];
+    const std::size_t row = vehicle * static_cast<std::size_t>(width[part]);
+    for (int i = 0; i < width[part]; ++i) {
+      if (rows != nullptr) at(first[part] + i) = rows[row + static_cast<std::size_t>(i)];
+      finite = finite && is_finite(at(first[part] + i));
+    }
+  }
+  at(FleetLayout::diverged) = finite ? T(0) : T(1);
+  for (int rotor = 0; rotor < batch.rotors; ++rotor) {
+    const T speed = at(FleetLayout::rotor_speeds + rotor);
+    at(layout.rotor_command() + rotor) = speed;
+    for (int slot = 0; slot < batch.motor_delay_slots; ++slot) {
+      in_block(batch.motor_delay, motor_width)[(slot * batch.rotors + rotor) * warp_lanes] = speed;
+    }
+  }
+}
+
 #if defined(__CUDACC__)
 
 /// The entry of a GPU: all substeps of the thread's vehicle. With Individual, each vehicle has its
@@ -143,6 +216,14 @@ template <class Thread>
 __global__ void fleet_constants(const __grid_constant__ FleetBatch<typename Thread::Number> batch,
                                 typename Thread::Constants* shared) {
   *shared = Thread::constants_of(batch, 0);
+}
+
+/// The entry that restarts the vehicles of a mask.
+template <class T>
+__global__ void fleet_reset(const __grid_constant__ FleetBatch<T> batch,
+                            const __grid_constant__ FleetStart<T> start) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle < batch.size && start.mask[vehicle] != 0) restart(batch, start, vehicle);
 }
 
 /// The entry that copies `width` fields from `blocks` on, `stride` numbers from block to block, to

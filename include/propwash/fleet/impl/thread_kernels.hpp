@@ -28,9 +28,8 @@ struct ThreadConstants {
   }
   static void read_rotors(const std::byte* block, int lane, int rotors, T* numbers) {
     const T* const from = reinterpret_cast<const T*>(block) + lane;
-    for_each_coefficient(rotors, [&](int, int i, std::size_t k) {
-      numbers[i] = from[k * warp_lanes];
-    });
+    for_each_coefficient(rotors,
+                         [&](int, int i, std::size_t k) { numbers[i] = from[k * warp_lanes]; });
   }
   static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
                          const T* effectiveness) {
