@@ -21,6 +21,7 @@ struct FleetLaunch {
   const char* shape;
   const char* method;
   const char* work;
+  std::size_t constants_bytes;  ///< of a block
   bool is_reading;
 
   py::bytes bytes() const { return {reinterpret_cast<const char*>(&batch), sizeof batch}; }
@@ -43,8 +44,7 @@ struct FleetLaunch {
       arrays[name] = py::make_tuple(reinterpret_cast<std::uintptr_t>(from), count * sizeof *from);
     };
     add("state", batch.state, padded * slots(FleetLayout{batch.rotors}.size()));
-    add("constants", batch.constants,
-        batch.constants_stride == 0 ? constants_bytes() : blocks * batch.constants_stride);
+    add("constants", batch.constants, (batch.constants_stride == 0 ? 1 : blocks) * constants_bytes);
     add("ids", batch.ids, padded);
     add("reset_at", batch.reset_at, padded);
     add("motor_delay", batch.motor_delay, padded * slots(batch.motor_delay_slots) * rotors);
@@ -55,13 +55,6 @@ struct FleetLaunch {
     add("thrust", batch.thrust, batch.size);
     add("speeds", batch.speeds, rotors * batch.size);
     return arrays;
-  }
-
- private:
-  std::size_t constants_bytes() const {
-    return std::string(shape) == "PrincipalShape"
-               ? detail::ThreadConstants<T, PrincipalShape>::bytes(batch.rotors)
-               : detail::ThreadConstants<T, GeneralShape>::bytes(batch.rotors);
   }
 };
 
@@ -171,8 +164,12 @@ class DeviceFleet : public PyFleet<T> {
   }
 
   template <class Shape>
-  static constexpr const char* name_of_shape() {
-    return std::is_same_v<Shape, PrincipalShape> ? "PrincipalShape" : "GeneralShape";
+  static void launch(const FleetBatch<T>& batch, const char* method, const char* work,
+                     bool is_reading) {
+    const char* const shape =
+        std::is_same_v<Shape, PrincipalShape> ? "PrincipalShape" : "GeneralShape";
+    const std::size_t bytes = detail::ThreadConstants<T, Shape>::bytes(batch.rotors);
+    launch({batch, shape, method, work, bytes, is_reading});
   }
 
   /// The loops of thread_fleet_kernels(); a launch covers all blocks.
@@ -185,7 +182,7 @@ class DeviceFleet : public PyFleet<T> {
       constexpr const char* work = Work == TickWork::physics         ? "physics"
                                    : Work == TickWork::process_noise ? "process_noise"
                                                                      : "everything";
-      launch({batch, name_of_shape<Shape>(), method, work, false});
+      launch<Shape>(batch, method, work, false);
     }
     /// Samples of a slow IMU are taken on the device, other readings on the host.
     static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last,
@@ -195,7 +192,7 @@ class DeviceFleet : public PyFleet<T> {
         using Host = detail::ThreadLoops<T, Dynamic, Shape>;
         return Host::measure(batch, first, last, readings, stride);
       }
-      if (first == 0) launch({batch, name_of_shape<Shape>(), "Euler", "everything", true});
+      if (first == 0) launch<Shape>(batch, "Euler", "everything", true);
     }
   };
 

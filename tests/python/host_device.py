@@ -123,10 +123,9 @@ class HostDriver:
 class FakeCuda:
     """The functions of cuda.bindings.driver that CudaDriver calls, on memory of the host."""
 
-    CUdevice_attribute = IntEnum(
-        "CUdevice_attribute",
-        [f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR")],
-    )
+    class CUdevice_attribute(IntEnum):
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 
     class Status(IntEnum):
         CUDA_SUCCESS = 0

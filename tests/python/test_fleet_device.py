@@ -15,12 +15,21 @@ import propwash as pw
 import pytest
 from host_device import COMPILER, FakeCuda, HostDriver
 from numpy.typing import NDArray
+from propwash.__main__ import main
+from propwash.cli import bench, bench_device
 from propwash.fleet import _cuda, _device, _nvrtc
 
 SIZE = 37
 """Two blocks, the second with five vehicles."""
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
 DTYPES = ("float32", "float64")
+
+
+def slow(value: str) -> Any:
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
+BOTH_DTYPES = pytest.mark.parametrize("dtype", ["float32", slow("float64")])
 
 needs_compiler = pytest.mark.skipif(
     COMPILER is None or not INCLUDE.exists(), reason="a C++ compiler or include/ is missing"
@@ -221,7 +230,7 @@ def test_every_case_gives_the_bits_of_the_cpu(
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["noise", "every feature"])
+@pytest.mark.parametrize("name", [slow("noise"), "every feature"])
 def test_commands_may_change_their_kind(driver: HostDriver, name: str) -> None:
     fleets = CASES[name].fleets("float32")
     target = spread((SIZE, 3), -1.0, 1.0).astype(np.float32)
@@ -233,6 +242,17 @@ def test_commands_may_change_their_kind(driver: HostDriver, name: str) -> None:
             fleet.step(pw.TrajectoryCommand(target), substeps=13)
         fly(fleets, range(call, call + 2), 3, rates=call % 2 == 1)
         check_same(fleets)
+
+
+@needs_compiler
+def test_a_refused_command_changes_nothing(driver: HostDriver) -> None:
+    fleets = CASES["every feature"].fleets("float32")
+    fly(fleets, range(3), 3, rates=False)
+    for fleet in fleets:
+        with pytest.raises(ValueError, match="substeps"):
+            fleet.step(commands(fleet, 0, True), substeps=0)
+    fly(fleets, range(3), 3, rates=True)
+    check_same(fleets)
 
 
 @needs_compiler
@@ -272,7 +292,7 @@ def test_a_flight_moves_between_cpu_and_device(driver: HostDriver) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", DTYPES)
+@BOTH_DTYPES
 def test_tensors_are_read_and_written_in_place(driver: HostDriver, dtype: str) -> None:
     torch = pytest.importorskip("torch")
     cpu, device = CASES["noise"].fleets(dtype)
@@ -333,8 +353,10 @@ def check_resets(fleets: tuple[pw.Fleet, pw.Fleet], driver: HostDriver) -> int:
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["noise", "every feature", "individual", "every term"])
+@BOTH_DTYPES
+@pytest.mark.parametrize(
+    "name", ["every feature", *map(slow, ("noise", "individual", "every term"))]
+)
 def test_resets_by_tensors_copy_nothing(driver: HostDriver, name: str, dtype: str) -> None:
     case = CASES[name]
     vehicle = case.vehicle.replace(imu={"gyroscope_bias_initial": 0.01})
@@ -414,6 +436,7 @@ def test_what_runs_on_the_cpu_only_says_so(driver: HostDriver) -> None:
         ({"rates": np.zeros((3, 4), np.float32)}, "rates: expected a tensor .4, 3. of float32"),
         ({"rates": np.zeros((3, 4), np.float32).T}, "rates: expected a tensor in C order"),
         ({"thrust": 9.81}, "thrust: expected a tensor with __dlpack__"),
+        ({"rates": np.zeros((4, 3), np.int32)}, "float32, got .4, 3. of int32"),
         ({"speeds": np.zeros((4, 4), np.float32)}, "command: expected tensors"),
     ],
 )
@@ -429,7 +452,7 @@ def test_other_tensors_are_refused(driver: HostDriver, change: dict[str, Any], m
 def test_a_tensor_elsewhere_is_refused(driver: HostDriver) -> None:
     fleet = pw.Fleet("flightgoggles", 4, device="cuda")
     driver.device = (2, 0)
-    with pytest.raises(ValueError, match=r"speeds: expected a tensor on \(2, 0\), got one on"):
+    with pytest.raises(ValueError, match="speeds: expected a tensor on cuda:0, got one on cpu:0"):
         fleet.step({"speeds": np.zeros((4, 4), np.float32)})
 
 
@@ -441,6 +464,21 @@ def test_a_failed_launch_raises(driver: HostDriver, monkeypatch: pytest.MonkeyPa
     fleet = pw.Fleet("flightgoggles", 5000, device="cuda")
     with pytest.raises(RuntimeError, match="out of luck"):
         fleet.step(pw.RotorSpeeds([1000.0] * 4))
+
+
+@needs_compiler
+def test_the_benchmark_prints_a_table(
+    driver: HostDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bench_device, "QUICK_BATCH", 32)
+    monkeypatch.setattr(bench_device, "Timing", lambda: bench.Timing(1, 1e-4))
+    out = tmp_path / "table.md"
+    assert main(["bench", "--device", "cuda", "--quick", "--out", str(out)]) == 0
+    lines = out.read_text(encoding="utf-8").splitlines()
+    cells = [float(line.split("|")[3]) for line in lines if line.startswith("| float")]
+    assert len(cells) == 3 * 2 * 2
+    assert min(cells) > 0.0
+    assert main(["bench", "--device", "cuda", "--json"]) == 2
 
 
 def test_a_fleet_on_the_cpu_refuses_tensors() -> None:

@@ -114,7 +114,7 @@ def _bench_device(options: BenchOptions) -> None:
     if options.json or options.threads:
         raise ValueError("--device: expected no --json and no --threads; remove them")
     show = progress("bench:")
-    text = bench_device.table(options.device, options.quick, lambda done: show(done))
+    text = bench_device.table(options.device, options.quick, show)
     if options.out is None:
         print(text, flush=True)
     else:

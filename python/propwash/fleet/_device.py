@@ -13,7 +13,7 @@ import struct
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,8 @@ class DeviceFleet:
             level = "speeds"
         with self._host:
             if is_tensors:
+                if estimate is not None:
+                    raise ValueError("state: expected None with a dict of tensors")
                 if set(command) not in ({"rates", "thrust"}, {"speeds"}):
                     raise ValueError(
                         "command: expected tensors {'rates': …, 'thrust': …} or {'speeds': …}, got "
@@ -140,13 +142,14 @@ class DeviceFleet:
                 self._to_host()
                 # the host writes delayed actions when the kind of command changes
                 self._device_is_current = self._device_is_current and not self._delays
+            self._level, self._has_outer_loop = "", True  # unknown after an exception
             self._is_stepping = self._begins = True
-            self._copies_back = self._has_outer_loop = level == "outer"
-            self._level = level
+            self._copies_back = level == "outer"
             try:
                 self._launched(call, is_tensors)
             finally:
                 self._is_stepping = self._begins = False
+            self._level, self._has_outer_loop = level, level == "outer"
 
     def read_into(self, tensors: Mapping[str, Any]) -> None:
         """Writes fields to tensors on the device."""
@@ -185,10 +188,11 @@ class DeviceFleet:
                 for name in STATE
             ]
             self._tensors = (mask, *tensors.values())
-            if self._device_is_current and not self._has_outer_loop and self._start is None:
-                self._copy_start(deviations())
-            if self._start and self._device_is_current and not self._has_outer_loop:
-                return self._reset_on_device(chosen, rows)
+            if self._device_is_current and not self._has_outer_loop:
+                if self._start is None:
+                    self._copy_start(deviations())
+                if self._start:
+                    return self._reset_on_device(chosen, rows)
             parts = [
                 self._downloaded(address, (self._size, *shapes[name])) if address else None
                 for name, address in zip(STATE, rows, strict=True)
@@ -204,10 +208,10 @@ class DeviceFleet:
             memory: dict[str, tuple[int, int]] = launch.memory
             bias = self._host.field("accelerometer_bias")[0]
             host, size = memory["state"]
-            blocks = np.frombuffer((ctypes.c_char * size).from_address(host), self._dtype)
-            blocks = blocks.reshape(self._blocks, -1, WARP)
-            for first, numbers in zip((bias, bias + 3), deviations, strict=True):
-                lanes = np.resize(numbers, (self._blocks, 1, WARP))  # the padding is not read
+            numbers = memoryview((ctypes.c_char * size).from_address(host))
+            blocks = np.frombuffer(numbers, self._dtype).reshape(self._blocks, -1, WARP)
+            for first, each in zip((bias, bias + 3), deviations, strict=True):
+                lanes = np.resize(each, (self._blocks, 1, WARP))  # the padding is not read
                 blocks[:, first : first + 3, :] = lanes
             for name in STARTS:
                 if name in memory:
@@ -235,7 +239,8 @@ class DeviceFleet:
         if name.startswith("_"):
             raise AttributeError(name)
         if name == "time":
-            self._to_host()
+            with self._host:
+                self._to_host()
         value = getattr(self._host, name)
         return partial(self._on_host, name, value) if callable(value) else value
 
@@ -440,10 +445,8 @@ class DeviceArray:
         return capsule
 
 
-class _Layout(NamedTuple):
-    device: tuple[int, int]
-    type: tuple[int, int]  # DLPack's code, 2 for floating-point numbers, 6 for flags, and bits
-    shape: tuple[int, ...]
+_DEVICES = {1: "cpu", 2: "cuda"}
+_TYPES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
 
 
 def address_of(
@@ -457,24 +460,19 @@ def address_of(
         raise TypeError(
             f"{name}: expected a tensor with __dlpack__, such as torch's, got {tensor!r:.50}"
         )
-    where = tuple(int(part) for part in tensor.__dlpack_device__())
-    code = 6 if dtype == np.bool_ else 2
-    expected = _Layout(driver.device, (code, 8 * dtype.itemsize), shape)
-    if where != driver.device:
-        raise ValueError(
-            f"{name}: expected a tensor on {driver.device}, got one on {where} (DLPack)"
-        )
+    places = [driver.device, tuple(int(part) for part in tensor.__dlpack_device__())]
+    if places[0] != places[1]:
+        here, there = (f"{_DEVICES.get(kind, kind)}:{number}" for kind, number in places)
+        raise ValueError(f"{name}: expected a tensor on {here}, got one on {there}")
     capsule = tensor.__dlpack__(stream=driver.stream())
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found = _Tensor.from_address(get(capsule, b"dltensor") or 0)
     count = found.ndim
-    layout = _Layout(driver.device, (found.code, found.bits), tuple(found.shape[:count]))
-    if layout != expected:
-        raise ValueError(
-            f"{name}: expected a tensor {shape} of {dtype.name}, got {layout.shape} of type "
-            f"{layout.type[0]} with {layout.type[1]} bits (DLPack)"
-        )
+    has = tuple(found.shape[:count])
+    kind = "bool" if found.code == 6 else f"{_TYPES.get(found.code, '?')}{found.bits}"
+    if (kind, has) != (dtype.name, shape):
+        raise ValueError(f"{name}: expected a tensor {shape} of {dtype.name}, got {has} of {kind}")
     if found.strides:
         steps = [math.prod(shape[axis + 1 :]) for axis in range(count)]
         if any(found.strides[i] != steps[i] for i in range(count) if shape[i] > 1):

@@ -158,7 +158,7 @@ class Fleet(FleetGradients):
                 raise TypeError(
                     "command: expected a fleet with device='cuda' for a dict of tensors"
                 )
-            return self._core.step(command, substeps)
+            return self._core.step(command, substeps, estimate)
         self._core.step(as_command(command), substeps, estimate)
 
     def read_into(self, **tensors: Any) -> None:

@@ -215,6 +215,7 @@ __global__ void fleet_measure(const __grid_constant__ FleetBatch<typename Thread
 template <class Thread>
 __global__ void fleet_constants(const __grid_constant__ FleetBatch<typename Thread::Number> batch,
                                 typename Thread::Constants* shared) {
+  static_assert(sizeof *shared < 32 * 1024, "expected at most the bytes of a kernel's arguments");
   *shared = Thread::constants_of(batch, 0);
 }
 
