@@ -22,6 +22,7 @@ from propwash.fleet import _cuda, _device, _nvrtc
 SIZE = 37
 """Two blocks, the second with five vehicles."""
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
+GPU = Path("/dev/nvidiactl")
 DTYPES = ("float32", "float64")
 
 
@@ -229,6 +230,14 @@ def test_every_case_gives_the_bits_of_the_cpu(
     check_flight(CASES[name], dtype, rates)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not GPU.exists(), reason="a GPU is missing")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_a_gpu_gives_the_bits_of_the_cpu(name: str, dtype: str) -> None:
+    check_flight(CASES[name], dtype, rates=name not in SPEEDS_ONLY)
+
+
 @needs_compiler
 @pytest.mark.parametrize("name", [slow("noise"), "every feature"])
 def test_commands_may_change_their_kind(driver: HostDriver, name: str) -> None:
@@ -337,7 +346,7 @@ def check_resets(fleets: tuple[pw.Fleet, pw.Fleet], driver: HostDriver) -> int:
     before = sum(driver.copied.values())
     for call in range(4):
         mask = np.arange(SIZE) % 3 == call % 3
-        parts = {"position": position, "attitude": attitude} if call % 2 else {}
+        parts: dict[str, Any] = {"position": position, "attitude": attitude} if call % 2 else {}
         if call == 3:
             parts["rotor_speeds"] = speeds
         cpu.reset(mask=mask, **parts)
@@ -467,6 +476,7 @@ def test_a_failed_launch_raises(driver: HostDriver, monkeypatch: pytest.MonkeyPa
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_the_benchmark_prints_a_table(
     driver: HostDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -505,7 +515,7 @@ def test_without_the_extra_an_error_says_what_to_install(monkeypatch: pytest.Mon
 
 def test_without_a_gpu_an_error_says_what_is_expected() -> None:
     pytest.importorskip("cuda.bindings.driver")
-    if Path("/dev/nvidiactl").exists():
+    if GPU.exists():
         pytest.skip("there is a GPU")
     with pytest.raises(OSError, match="expected an NVIDIA GPU"):
         pw.Fleet("flightgoggles", 4, device="cuda")
