@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from propwash.cli.bench import (
     DTYPES,
@@ -29,7 +29,7 @@ class DeviceFlight(BenchFlight):
 
     def __init__(self, case: Case, device: str) -> None:
         super().__init__(case, device=device)
-        self._core: Any = self.fleet._core  # its upload() and synchronize()
+        self._core = cast(Any, self.fleet._core)  # its upload() and synchronize()
         self._command: dict[str, Any] = {"speeds": self._core.upload(self._speeds)}
         if case.work == "closed_loop":
             rates, thrust = self._core.upload(self._rates), self._core.upload(self._thrust)
