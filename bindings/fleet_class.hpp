@@ -57,18 +57,21 @@ template <class>
 class PyGradient;
 template <class>
 class PyFlight;
+template <class>
+class DeviceFleet;
 /// The class behind Python's Fleet.
 template <class T>
 class PyFleet : public SharedFleet {
  public:
   using Rows = py::array_t<T, py::array::c_style>;
 
+  /// kernels: null for those of this processor.
   PyFleet(const py::object& parameters, py::ssize_t size, const FleetOptions& options,
-          const MaybePool& pool)
+          const MaybePool& pool, FleetKernelSource<T> kernels = nullptr)
       : SharedFleet(pool),
         instruction_set_(used_set()),
         fleet_(vehicle_parameters(parameters), static_cast<std::size_t>(size), options,
-               fleet_kernels_of<T>(instruction_set_)) {
+               kernels != nullptr ? kernels : fleet_kernels_of<T>(instruction_set_)) {
     warn(fleet_.warning());
   }
 
@@ -282,6 +285,8 @@ class PyFleet : public SharedFleet {
   friend class PyGradient;
   template <class>
   friend class PyFlight;
+  template <class>
+  friend class DeviceFleet;
 
   /// Writes a record of a rollout to its row of an array.
   using Recorder = std::function<void(py::ssize_t row)>;

@@ -519,6 +519,22 @@ TEST_CASE("derivatives of a flight of any fleet", "[gradient][custom]") {
     fleet.step(u, 3);
     flown.insert(flown.end(), u.begin(), u.end());
   }
+  // other sizes, integrators, time steps and parameters are refused
+  const auto slower = [&] {
+    auto options = fleet.options();
+    options.dt *= 2.0;
+    pw::Fleet<Thruster, double> made{Thruster::Parameters{}, size, options};
+    made.set_parameters([](std::size_t i) {
+      return Thruster::Parameters{0.5 + 0.1 * static_cast<double>(i), 0.05};
+    });
+    return made;
+  };
+  const std::vector<double> one(commands, 1.0);
+  for (const auto& other :
+       {thrusters<double>(size - 1), thrusters<double>(size, pw::Integrator::euler), slower(),
+        pw::Fleet<Thruster, double>{Thruster::Parameters{}, size, fleet.options()}}) {
+    CHECK_THROWS_AS(gradient.record(other, one), std::invalid_argument);
+  }
   CHECK(gradient.size() == calls);
 
   // reverse and forward mode agree: <w, J v> = <J^T w, v>

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from importlib import metadata
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
+
+from propwash.fleet._nvrtc import KERNELS, Binary, compiled, library
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
 
@@ -26,8 +27,9 @@ WORKS = {
 }
 """Work of a kernel: its TickWork, and its features in SOURCE."""
 
-SOURCE = """
-#include <propwash/fleet/impl/thread_kernel.hpp>
+SOURCE = (
+    KERNELS
+    + """
 namespace propwash {
 constexpr FleetFeatures of(bool is_disturbed, bool is_closed_loop) {
   TickSwitches on;
@@ -46,6 +48,7 @@ constexpr FleetFeatures every() {
 inline constexpr FleetFeatures every_feature = every();
 }
 """
+)
 
 
 class Kernel(NamedTuple):
@@ -60,90 +63,36 @@ class Kernel(NamedTuple):
     entry: str = "fleet_step"
 
     @property
-    def name(self) -> str:
-        """Its name in C++. As on a CPU, vehicles of general form always do everything."""
+    def thread(self) -> str:
+        """The type of its threads. As on a CPU, vehicles of general form always do everything."""
         work, features = WORKS[self.work]
         if self.shape == "GeneralShape":
             work = "everything"
-        thread = (
+        return (
             f"propwash::FleetThread<{self.number}, {self.rotors}, propwash::{self.shape}, "
             f"propwash::{self.method}, propwash::TickWork::{work}, propwash::{features}>"
         )
-        return f"propwash::{self.entry}<{thread}, {str(self.individual).lower()}>"
+
+    @property
+    def name(self) -> str:
+        """Its name in C++."""
+        return f"propwash::{self.entry}<{self.thread}, {str(self.individual).lower()}>"
 
 
-class Binary(NamedTuple):
-    """Machine code of several kernels."""
-
-    cubin: bytes
-    ptx: str
-    names: dict[str, str]
-    """Of the kernels in the machine code, by their names in C++."""
-    log: str
-
-    def usage(self, kernel: Kernel) -> tuple[int, int]:
-        """Registers of a thread, and bytes that it spills to memory [stores and loads]."""
-        (text,) = re.findall(
-            rf"function '{self.names[kernel.name]}'(.*?)Used (\d+) registers", self.log, re.DOTALL
-        )
-        spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", text[0])
-        return int(text[1]), sum(int(spill) for spill in spills)
-
-
-def library() -> ctypes.CDLL | None:
-    """The run-time compiler of the package nvidia-cuda-nvrtc."""
-    try:
-        files = metadata.files("nvidia-cuda-nvrtc") or []
-    except metadata.PackageNotFoundError:
-        return None
-    for file in files:
-        if re.fullmatch(r"libnvrtc\.so\.\d+", file.name):
-            return ctypes.CDLL(str(file.locate()))
-    return None
-
-
-def compiled(nvrtc: ctypes.CDLL, source: str, architecture: str, names: list[str]) -> Binary:
-    """Compiles a program; raises RuntimeError with the log of the compiler."""
-    program = ctypes.c_void_p()
-    options = [
-        f"--gpu-architecture={architecture}",
-        "--std=c++17",
-        "-default-device",  # the same headers define host functions
-        "--fmad=false",
-        "--ptxas-options=-v",
-        f"--include-path={INCLUDE}",
-        f"--include-path={INCLUDE / 'propwash' / 'nvrtc'}",
-    ]
-
-    def text(kind: str) -> bytes:
-        size = ctypes.c_size_t()
-        getattr(nvrtc, f"nvrtcGet{kind}Size")(program, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(size.value)
-        getattr(nvrtc, f"nvrtcGet{kind}")(program, buffer)
-        return buffer.raw
-
-    arguments = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"fleet.cu", 0, None, None)
-    try:
-        for name in names:
-            nvrtc.nvrtcAddNameExpression(program, name.encode())
-        result = nvrtc.nvrtcCompileProgram(program, len(options), arguments)
-        log = text("ProgramLog").decode().rstrip("\0")
-        if result != 0:
-            raise RuntimeError(log)
-        lowered = {}
-        for name in names:
-            found = ctypes.c_char_p()
-            nvrtc.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(found))
-            lowered[name] = (found.value or b"").decode()
-        return Binary(text("CUBIN"), text("PTX").decode(), lowered, log)
-    finally:
-        nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+def usage(binary: Binary, kernel: Kernel) -> tuple[int, int]:
+    """Registers of a thread, and bytes that it spills to memory [stores and loads]."""
+    (text,) = re.findall(
+        rf"function '{binary.names[kernel.name]}'(.*?)Used (\d+) registers", binary.log, re.DOTALL
+    )
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", text[0])
+    return int(text[1]), sum(int(spill) for spill in spills)
 
 
 def fleet_kernels(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> Binary:
     """Compiles kernels of a fleet."""
-    return compiled(nvrtc, SOURCE, architecture, [kernel.name for kernel in kernels])
+    names = [kernel.name for kernel in kernels]
+    options = ["--ptxas-options=-v"]
+    return compiled(nvrtc, SOURCE, architecture, names, include=INCLUDE, options=options)
 
 
 VEHICLES = tuple(
@@ -161,8 +110,6 @@ VEHICLES = tuple(
 def main() -> None:
     """Prints the table of docs/gpu-kernels.md."""
     nvrtc = library()
-    if nvrtc is None:
-        sys.exit("nvidia-cuda-nvrtc is missing: pip install nvidia-cuda-nvrtc")
     architecture = sys.argv[1] if len(sys.argv) > 1 else "sm_90"
     print("| number | vehicle |", " | ".join(WORKS), "|\n|" + " --- |" * (2 + len(WORKS)))
     for number, (rotors, shape) in VEHICLES:
@@ -170,7 +117,7 @@ def main() -> None:
         binary = fleet_kernels(nvrtc, architecture, kernels)
         cells = []
         for kernel in kernels:
-            registers, spilled = binary.usage(kernel)
+            registers, spilled = usage(binary, kernel)
             cells.append(f"{registers}, {spilled} B" if spilled else str(registers))
         form = "parallel" if shape == "PrincipalShape" else "general"
         print(f"| `{number}` | {rotors} rotors, {form} |", " | ".join(cells), "|", flush=True)

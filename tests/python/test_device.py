@@ -13,13 +13,14 @@ import pytest
 from device_compiler import (
     ARCHITECTURES,
     INCLUDE,
+    SOURCE,
     VEHICLES,
     WORKS,
     Kernel,
-    compiled,
     fleet_kernels,
-    library,
+    usage,
 )
+from propwash.fleet._nvrtc import compiled, library
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,10 +73,10 @@ def test_a_step_includes_device_headers_only(header: str) -> None:
 
 @pytest.fixture(scope="module")
 def nvrtc() -> ctypes.CDLL:
-    found = library()
-    if found is None:
-        pytest.skip("nvidia-cuda-nvrtc is missing (pip install nvidia-cuda-nvrtc)")
-    return found
+    try:
+        return library()
+    except ImportError as error:
+        pytest.skip(str(error))
 
 
 def arithmetic_of(ptx: str) -> set[str]:
@@ -105,7 +106,7 @@ def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
     assert "warning" not in binary.log
     for kernel in kernels:
         assert binary.names[kernel.name].encode() in binary.cubin
-        registers, spilled = binary.usage(kernel)
+        registers, spilled = usage(binary, kernel)
         if kernel.shape == "PrincipalShape" and kernel.work in IN_REGISTERS[kernel.number]:
             assert spilled == 0, (kernel, registers)
     assert arithmetic_of(binary.ptx) <= ROUNDED_ONCE
@@ -117,6 +118,13 @@ def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
 def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
     reading = Kernel(work="every feature", entry="fleet_measure")
     check(nvrtc, "sm_90", [Kernel(work="physics"), Kernel(work="closed loop"), reading])
+    thread = Kernel(work="closed loop").thread
+    others = [
+        f"propwash::fleet_constants<{thread}>",
+        "propwash::fleet_rows<float>",
+        "propwash::fleet_reset<double>",
+    ]
+    assert "warning" not in compiled(nvrtc, SOURCE, "sm_90", others, include=INCLUDE).log
 
 
 @pytest.mark.slow
@@ -143,9 +151,11 @@ def test_kernels_of_individual_parameters_and_of_euler_compile(
 
 def test_a_fused_operation_is_noticed(nvrtc: ctypes.CDLL) -> None:
     source = "__global__ void f(float* x) { *x = fmaf(*x, *x, *x); }"
-    assert arithmetic_of(compiled(nvrtc, source, "sm_90", []).ptx) - ROUNDED_ONCE == {"fma.rn.f32"}
+    assert arithmetic_of(
+        compiled(nvrtc, source, "sm_90", [], include=INCLUDE).ptx
+    ) - ROUNDED_ONCE == {"fma.rn.f32"}
 
 
 def test_the_compiler_rejects_unsupported_device_code(nvrtc: ctypes.CDLL) -> None:
     with pytest.raises(RuntimeError, match="string"):
-        compiled(nvrtc, "#include <string>\n", "sm_80", [])
+        compiled(nvrtc, "#include <string>\n", "sm_80", [], include=INCLUDE)

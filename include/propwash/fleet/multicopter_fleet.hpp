@@ -83,7 +83,7 @@ class Fleet<Multicopter<N>, T> {
   /// Steps since construction or the last reset with a seed; the noise is a function of it.
   std::uint64_t steps() const { return steps_; }
   /// Number of elements of a field per vehicle.
-  int width(FleetField field) const { return memory_.extent(field).count; }
+  int width(FleetField field) const { return memory_.extent(field, memory_.layout()).count; }
   /// Copies a field into (size, width) rows.
   void read(FleetField field, Span<T> rows) const;
   /// Copies the four rigid-body fields in one pass over the fleet's memory.

@@ -36,7 +36,7 @@ class FleetGradient {
  public:
   /// @throws std::invalid_argument for a vehicle with noise that is on.
   explicit FleetGradient(const Fleet<Vehicle, T>& fleet, TraceRunner runner = native_trace_runner())
-      : size_(fleet.size()), runner_(runner) {
+      : size_(fleet.size()), options_(fleet.options()), runner_(runner) {
     if (!detail::has_derivative<Vehicle>() && fleet.options().noise) {
       PROPWASH_THROW(std::invalid_argument(
           "noise = true: expected false for derivatives; set VehicleFleetOptions::noise"));
@@ -64,21 +64,26 @@ class FleetGradient {
           detail::TraceWriter{nodes}.add(next);
           return nodes;
         });
-    for (std::size_t i = 0; i < size_; ++i) {
-      const auto of_vehicle = fleet.constants(i);
-      for_each_number(of_vehicle,
-                      [&](const T& number) { constants_.push_back(static_cast<double>(number)); });
-    }
+    constants_ = constants_of(fleet);
   }
 
   /// Stores the state of the fleet and the commands that it executes next for `substeps` steps:
   /// (size, command_width), or (command_width) for all.
+  /// @throws std::invalid_argument for another size, or a fleet with other parameters or options
+  /// than that of the constructor.
   void record(const Fleet<Vehicle, T>& fleet, Span<const T> of_fleet, int substeps = 1) {
     detail::check_substeps(substeps);
     if (fleet.size() != size_) {
       PROPWASH_THROW(std::invalid_argument("fleet of " + std::to_string(fleet.size()) +
                                            " vehicles: expected " + std::to_string(size_) +
                                            ", those of the constructor"));
+    }
+    const auto& options = fleet.options();
+    if (options.dt != options_.dt || options.integrator != options_.integrator ||
+        constants_of(fleet) != constants_) {
+      PROPWASH_THROW(std::invalid_argument(
+          "fleet: expected the dt, integrator and parameters of the constructor's fleet; make a "
+          "FleetGradient of this one"));
     }
     detail::check_count(of_fleet.size(), size_ * std::size_t{commands}, commands, "commands");
     std::vector<T> rows(size_ * std::size_t{states});
@@ -123,6 +128,15 @@ class FleetGradient {
     int substeps;
   };
 
+  static std::vector<double> constants_of(const Fleet<Vehicle, T>& fleet) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < fleet.size(); ++i) {
+      const auto of_vehicle = fleet.constants(i);
+      for_each_number(of_vehicle,
+                      [&](const T& number) { numbers.push_back(static_cast<double>(number)); });
+    }
+    return numbers;
+  }
   std::size_t groups() const { return (size_ + lanes - 1) / lanes; }
   static Rows rows(int count) { return Rows(static_cast<std::size_t>(count) * lanes); }
 
@@ -222,6 +236,7 @@ class FleetGradient {
   }
 
   std::size_t size_;
+  VehicleFleetOptions options_;
   TraceRunner runner_;
   detail::TraceFunction step_;
   std::vector<double> constants_;  // (size, constants_count)

@@ -142,10 +142,14 @@ class BenchFlight:
 
     def rate(self, calls: int) -> float:
         """Measures vehicle-steps per second over a number of calls."""
-        if self.fleet.steps - self._started > MAX_STEPS:  # vehicles stay near the start
-            self.fleet.reset()
-            self._started = self.fleet.steps
+        if self.fleet.steps - self._started > MAX_STEPS:
+            self._restart()
         return calls * self.case.batch * self.case.substeps / self._seconds(calls)
+
+    def _restart(self) -> None:
+        """Keeps the vehicles near the start."""
+        self.fleet.reset()
+        self._started = self.fleet.steps
 
     def _seconds(self, calls: int) -> float:
         began = time.perf_counter()

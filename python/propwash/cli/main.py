@@ -13,7 +13,7 @@ from typing import Any
 from propwash import _core
 from propwash._bridge import uninterrupted
 from propwash._files import check_file
-from propwash.cli import bench, demo
+from propwash.cli import bench, bench_device, demo
 from propwash.cli._options import add_command, option
 from propwash.cli._shared import VEHICLE, progress, saved
 
@@ -44,6 +44,7 @@ class BenchOptions:
     """Options of `bench`."""
 
     quick: bool = option("RK4 of 4096 vehicles on one thread, ten seconds", False)
+    device: str = option("cpu, or cuda: RK4 of 2^10 to 2^22 vehicles on a GPU", "cpu")
     threads: Any = option("numbers separated by commas (default: 1,2; quick: 1)", type=_threads)
     json: bool = option("rows as JSON instead of the table", False)
     markdown: bool = option("the table as Markdown", False)
@@ -109,11 +110,24 @@ def _demo(options: DemoOptions) -> None:
     print(f"  plot          {saved(lambda: demo.figure(recorded), options.out)}")
 
 
+def _bench_device(options: BenchOptions) -> None:
+    if options.json or options.threads:
+        raise ValueError("--device: expected no --json and no --threads; remove them")
+    show = progress("bench:")
+    text = bench_device.table(options.device, options.quick, show)
+    if options.out is None:
+        print(text, flush=True)
+    else:
+        options.out.write_text(text + "\n", encoding="utf-8")
+
+
 def _bench(options: BenchOptions) -> None:
     if options.json and options.markdown:
         raise ValueError("--markdown: expected no --json, which has another format; remove one")
     if options.out is not None:
         check_file(options.out)
+    if options.device != "cpu":
+        return _bench_device(options)
     make = bench.quick if options.quick else bench.full
     cases = make(options.threads) if options.threads else make()
     rows: list[bench.Row] = []

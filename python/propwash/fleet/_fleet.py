@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from propwash import _checks, _core, _float64
+from propwash.fleet import _device
+from propwash.fleet._device import DeviceFleet
 from propwash.fleet._gradient import FleetGradients
 from propwash.fleet._parameters import FleetParameters
 from propwash.fleet._types import (
     RECORDED,
+    Core,
     Flags,
     FleetIntegrator,
     FleetState,
@@ -52,6 +55,8 @@ class Fleet(FleetGradients):
     control_vehicle: the vehicle that all controllers assume, given as `vehicle`; None: the
         parameters of each vehicle, but outer loops assume `vehicle` with the weight of each.
     outer_loops: gains of the outer loops; None: the defaults for the vehicle.
+    device: "cpu", or "cuda" (or "cuda:1" and so on) to step on a GPU with the bits of the CPU:
+        docs/gpu-kernels.md. Experimental; requires the extra `cuda`. `threads` is unused then.
 
     Vehicles start at the origin in hover trim. Raises ParameterError for an invalid vehicle,
     ValueError or TypeError for other arguments. Thread-safe: concurrent calls wait for each other.
@@ -78,6 +83,7 @@ class Fleet(FleetGradients):
         max_action_delay: int = 0,
         control_vehicle: str | PathLike[str] | VehicleParameters | None = None,
         outer_loops: OuterLoops | None = None,
+        device: str = "cpu",
     ) -> None:
         parameters = vehicles.load(vehicle)
         _checks.choice("integrator", integrator, ("rk4", "euler"))
@@ -96,6 +102,7 @@ class Fleet(FleetGradients):
             "max_action_delay": _checks.whole_number("max_action_delay", max_action_delay, 0, 1000),
             "control_vehicle": load_control_vehicle(control_vehicle),
             "outer_loops": outer_loops,
+            "device": _device.checked_device(device),
         }
         with located(vehicle):
             self._core = self._make_core()
@@ -105,13 +112,17 @@ class Fleet(FleetGradients):
         self._parameter_map = FleetParameters(self._core, self._size, table)
         self._sensors = {}
 
-    def _make_core(self) -> _core.FleetFloat32 | _float64.FleetFloat64:
+    def _make_core(self) -> Core:
+        if self.device != "cpu":
+            driver = _device.open_driver(self.device)
+            made = DeviceFleet(self._parameters, self._size, self._dtype, self._options, driver)
+            return cast(Core, made)
         kind = _core.FleetFloat32 if self._dtype == np.float32 else _float64.FleetFloat64
         return kind(self._parameters, self._size, self._options, self._pool)
 
     def step(
         self,
-        command: Command | CommandSource,
+        command: Command | CommandSource | Mapping[str, Any],
         *,
         substeps: int = 1,
         state: MotionEstimate | FleetState | MulticopterState | None = None,
@@ -133,11 +144,52 @@ class Fleet(FleetGradients):
             vehicle or for all vehicles; None: the true state. Body rates and specific force are
             those of the IMU. Not for RateThrust and RotorSpeeds.
 
+        On a GPU, a dict of tensors there, {"rates": (n, 3), "thrust": (n,)} or {"speeds": (n, N)},
+        is a command too: of torch or any library with DLPack, in C order, of the fleet's dtype. It
+        is read in place, on torch's current stream (or the default stream), and its values are not
+        checked.
+
         Raises ValueError or TypeError for invalid arguments; the fleet is then unchanged.
         """
         self._check_sensors()
         estimate = None if state is None else estimate_rows(state, self._size, self._dtype)
+        if isinstance(command, Mapping):
+            if not isinstance(self._core, DeviceFleet):
+                raise TypeError(
+                    "command: expected a fleet with device='cuda' for a dict of tensors"
+                )
+            return self._core.step(command, substeps, estimate)
         self._core.step(as_command(command), substeps, estimate)
+
+    def read_into(self, **tensors: Any) -> None:
+        """Writes fields to tensors on the GPU, on the caller's stream: `position=tensor`.
+
+        tensors: by names of the arrays of FleetTrajectory except time and the IMU's readings,
+            (n, …) in C order of the fleet's dtype, of torch or any library with DLPack. Flags are 0
+            or 1.
+
+        Raises ValueError or TypeError for others, or for a fleet on the CPU.
+        """
+        if not isinstance(self._core, DeviceFleet):
+            raise ValueError(
+                "read_into(): expected a fleet with device='cuda'; read its properties"
+            )
+        self._core.read_into(tensors)
+
+    def reset_from(self, mask: Any, **tensors: Any) -> None:
+        """Restarts vehicles as reset() does, with tensors on the GPU, on the caller's stream.
+
+        mask: (n,) booleans that select vehicles. tensors: parts of the state by name, (n, …) each;
+            unit quaternions. Their values are not checked.
+
+        The state stays on the GPU, unless the last command was one to an outer loop, the IMU is
+        slower than dt, or the fleet has not stepped since its last change from the host. Raises
+        ValueError or TypeError for other tensors, or for a fleet on the CPU.
+        """
+        if not isinstance(self._core, DeviceFleet):
+            raise ValueError("reset_from(): expected a fleet with device='cuda'; use reset()")
+        names = ("imu.accelerometer_bias_initial", "imu.gyroscope_bias_initial")
+        self._core.reset_from(mask, tensors, lambda: [self.parameters[name] for name in names])
 
     def rollout(
         self,
@@ -277,6 +329,11 @@ class Fleet(FleetGradients):
         rows = np.broadcast_to(speeds, bad.shape)
         expected = f"speeds in the motors' range, [{low.min():g}, {high.max():g}] rad/s"
         _checks.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
+
+    @property
+    def device(self) -> str:
+        """Where the fleet steps: "cpu", or a GPU as "cuda"."""
+        return str(self._options["device"])
 
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; unchanged by reset()."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _derivatives
+from propwash.fleet._device import require_cpu
 from propwash.fleet._fields import FleetFields
 from propwash.fleet._parameters import FleetParameters
 from propwash.fleet._sensors import FleetSensors
@@ -87,6 +88,7 @@ class RecordedFlight:
         steps: int | None,
         substeps: int,
     ) -> None:
+        require_cpu(fleet, "gradients")
         fleet._check_sensors()
         self._command = as_command(commands)
         self._table = fleet._parameter_map
@@ -204,6 +206,7 @@ class ClosedLoop:
     """A flight whose commands depend on its states: each step is recorded alone."""
 
     def __init__(self, fleet: FleetGradients, parameters: Iterable[str], substeps: int) -> None:
+        require_cpu(fleet, "gradients")
         fleet._check_sensors()
         self._rotors = fleet.rotors
         self._parameters = Requested(fleet, parameters)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash.fleet._device import require_cpu
 from propwash.fleet._types import Core, SensorRecord
 from propwash.sampling import AttachedSensor, Sensor, SensorCarrier, SensorSample
 from propwash.sampling.sensor import arrays_of
@@ -78,4 +79,5 @@ class FleetSensors(SensorCarrier[FleetSensor[Any]]):
         >>> fleet.step(command, substeps=96)
         >>> ground.reading.range, ground.time
         """
+        require_cpu(self, "attach()")
         return self._attach_new(sensor, rate, latency, name)

@@ -156,7 +156,8 @@ struct FleetMemory {
 
   // ---- reading ----
 
-  Extent extent(FleetField field) const {
+  /// The fields of a vehicle with `layout`.
+  static Extent extent(FleetField field, FleetLayout layout) {
     switch (field) {
       case FleetField::position:
         return {FleetLayout::position, 3};
@@ -167,11 +168,11 @@ struct FleetMemory {
       case FleetField::body_rates:
         return {FleetLayout::body_rates, 3};
       case FleetField::rotor_speeds:
-        return {FleetLayout::rotor_speeds, rotors};
+        return {FleetLayout::rotor_speeds, layout.rotors};
       case FleetField::rotor_command:
-        return {layout().rotor_command(), rotors};
+        return {layout.rotor_command(), layout.rotors};
       case FleetField::rotor_effectiveness:
-        return {layout().rotor_effectiveness(), rotors};
+        return {layout.rotor_effectiveness(), layout.rotors};
       case FleetField::wind:
         return {FleetLayout::wind, 3};
       case FleetField::external_force:
@@ -203,7 +204,7 @@ struct FleetMemory {
   T* field(int first) { return state.numbers.data() + static_cast<std::size_t>(first) * lanes(); }
 
   void read(FleetField which, Span<T> rows) const {
-    const Extent fields = extent(which);
+    const Extent fields = extent(which, layout());
     check_count(rows.size(), size * static_cast<std::size_t>(fields.count), 0, "rows");
     copy_rows(field(fields.first), stride(), lanes(), size, fields.count, rows.data());
   }

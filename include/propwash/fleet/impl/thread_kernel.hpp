@@ -19,12 +19,6 @@ namespace propwash {
 /// The lanes of a block: the threads of a warp, which load a field with one access to memory.
 inline constexpr int warp_lanes = 32;
 
-/// A number of each vehicle of a block.
-template <class T>
-struct WarpNumbers {
-  T v[warp_lanes];  ///< by lane
-};
-
 /// The features of a batch, one bit each: the members of TickSwitches in their order, a command of
 /// rates and thrust, a delay of the motors, a delay of actions.
 using FleetFeatures = std::uint32_t;
@@ -58,19 +52,19 @@ template <class T, int N, class Shape, class Method, TickWork Work,
 struct FleetThread {
   using Number = T;                              ///< float or double
   using Constants = TickConstants<T, N, Shape>;  ///< of one vehicle
-  /// Of the vehicles of a block, as FleetBatch::constants points to.
-  using BlockConstants = TickConstants<WarpNumbers<T>, N, Shape>;
 
-  /// The constants of a vehicle.
+  /// The constants of a vehicle, from its block of FleetBatch::constants: [number][lane], in the
+  /// order of for_each_number, the same for every N.
   PROPWASH_FN static Constants constants_of(const FleetBatch<T>& batch, std::size_t vehicle) {
     Constants constants;
+    resize_arrays(constants, batch.rotors);
     set_flags(constants, fixed(batch).switches);
-    const std::size_t lane = vehicle % warp_lanes;
-    const auto& block = *reinterpret_cast<const BlockConstants*>(
-        batch.constants + vehicle / warp_lanes * batch.constants_stride);
-    for_each_pair(constants, block, [lane](T& number, const WarpNumbers<T>& numbers)
-                                        PROPWASH_LAMBDA {
-      number = numbers.v[lane];
+    const T* from = reinterpret_cast<const T*>(batch.constants +
+                                               vehicle / warp_lanes * batch.constants_stride) +
+                    vehicle % warp_lanes;
+    for_each_number(constants, [&](T& number) PROPWASH_LAMBDA {
+      number = *from;
+      from += warp_lanes;
     });
     return constants;
   }
@@ -114,6 +108,79 @@ struct FleetThread {
   }
 };
 
+/// What vehicles restart from.
+template <class T>
+struct FleetStart {
+  /// The blocks of FleetBatch after a reset; the biases are their deviations.
+  const T* state = nullptr;
+  const T* motor_delay = nullptr;
+  const T* action_delay = nullptr;
+  const unsigned char* mask = nullptr;  ///< (size), not 0 for the vehicles to restart
+  /// Rows of vehicles that replace position, velocity, attitude, body rates and rotor speeds; null:
+  /// those of `state`.
+  const T* rows[5] = {};
+  std::uint64_t* reset_at = nullptr;  ///< that of the batch
+  std::uint64_t noise = 0;            ///< not 0: FleetOptions::noise
+};
+
+/// Restarts a vehicle as Fleet::reset() does, without the readings that a slow IMU holds.
+template <class T>
+PROPWASH_FN void restart(const FleetBatch<T>& batch, const FleetStart<T>& start,
+                         std::size_t vehicle) {
+  const FleetLayout layout{batch.rotors};
+  const auto in_block = [&](auto* blocks, int width) PROPWASH_LAMBDA {
+    return blocks + vehicle / warp_lanes * static_cast<std::size_t>(width * warp_lanes) +
+           vehicle % warp_lanes;
+  };
+  const auto copy = [&](T* blocks, const T* from, int width) PROPWASH_LAMBDA {
+    T* const to = in_block(blocks, width);
+    for (int i = 0; i < width; ++i) to[i * warp_lanes] = in_block(from, width)[i * warp_lanes];
+  };
+  const int motor_width = batch.motor_delay_slots * batch.rotors;
+  const int action_width = batch.action_delay_slots * (batch.rotors < 4 ? 4 : batch.rotors);
+  copy(batch.next_state, start.state, layout.size());
+  if (batch.motor_delay != nullptr) copy(batch.motor_delay, start.motor_delay, motor_width);
+  if (batch.action_delay != nullptr) copy(batch.action_delay, start.action_delay, action_width);
+  start.reset_at[vehicle] = batch.step;
+
+  T* const fields = in_block(batch.next_state, layout.size());
+  const auto at = [&](int field) PROPWASH_LAMBDA -> T& { return fields[field * warp_lanes]; };
+  if (start.noise != 0) {
+    const SixNormals z =
+        six_normals(batch.seed, batch.ids[vehicle], batch.step, Stream::initial_bias);
+    for (int i = 0; i < 3; ++i) {
+      at(FleetLayout::accelerometer_bias + i) = T(z[i]) * at(FleetLayout::accelerometer_bias + i);
+      at(FleetLayout::gyroscope_bias + i) = T(z[3 + i]) * at(FleetLayout::gyroscope_bias + i);
+    }
+  }
+  if (batch.switches.turbulence) {
+    const SixNormals z =
+        six_normals(batch.seed, batch.ids[vehicle], batch.step, Stream::initial_turbulence);
+    for (int i = 0; i < 5; ++i) at(FleetLayout::turbulence + i) = T(z[i]);
+  }
+
+  const int first[] = {FleetLayout::position, FleetLayout::velocity, FleetLayout::attitude,
+                       FleetLayout::body_rates, FleetLayout::rotor_speeds};
+  const int width[] = {3, 3, 4, 3, batch.rotors};
+  bool finite = true;
+  for (int part = 0; part < 5; ++part) {
+    const T* const rows = start.rows[part];
+    const std::size_t row = vehicle * static_cast<std::size_t>(width[part]);
+    for (int i = 0; i < width[part]; ++i) {
+      if (rows != nullptr) at(first[part] + i) = rows[row + static_cast<std::size_t>(i)];
+      finite = finite && is_finite(at(first[part] + i));
+    }
+  }
+  at(FleetLayout::diverged) = finite ? T(0) : T(1);
+  for (int rotor = 0; rotor < batch.rotors; ++rotor) {
+    const T speed = at(FleetLayout::rotor_speeds + rotor);
+    at(layout.rotor_command() + rotor) = speed;
+    for (int slot = 0; slot < batch.motor_delay_slots; ++slot) {
+      in_block(batch.motor_delay, motor_width)[(slot * batch.rotors + rotor) * warp_lanes] = speed;
+    }
+  }
+}
+
 #if defined(__CUDACC__)
 
 /// The entry of a GPU: all substeps of the thread's vehicle. With Individual, each vehicle has its
@@ -142,6 +209,34 @@ __global__ void fleet_measure(const __grid_constant__ FleetBatch<typename Thread
   } else {
     Thread::measure(batch, shared, vehicle, readings, stride);
   }
+}
+
+/// The entry that writes the constants common to all vehicles, the argument `shared` of the others.
+template <class Thread>
+__global__ void fleet_constants(const __grid_constant__ FleetBatch<typename Thread::Number> batch,
+                                typename Thread::Constants* shared) {
+  static_assert(sizeof *shared < 32 * 1024, "expected at most the bytes of a kernel's arguments");
+  *shared = Thread::constants_of(batch, 0);
+}
+
+/// The entry that restarts the vehicles of a mask.
+template <class T>
+__global__ void fleet_reset(const __grid_constant__ FleetBatch<T> batch,
+                            const __grid_constant__ FleetStart<T> start) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle < batch.size && start.mask[vehicle] != 0) restart(batch, start, vehicle);
+}
+
+/// The entry that copies `width` fields from `blocks` on, `stride` numbers from block to block, to
+/// rows of vehicles, times `scale`.
+template <class T>
+__global__ void fleet_rows(const T* blocks, std::size_t stride, std::size_t size, int width,
+                           T scale, T* rows) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle >= size) return;
+  const T* from = blocks + vehicle / warp_lanes * stride + vehicle % warp_lanes;
+  T* to = rows + vehicle * static_cast<std::size_t>(width);
+  for (int i = 0; i < width; ++i) to[i] = from[i * warp_lanes] * scale;
 }
 
 #endif  // __CUDACC__
