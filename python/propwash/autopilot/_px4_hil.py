@@ -59,6 +59,11 @@ class Px4Hil(Px4):
         self._offset: float | None = None  # s, our clock minus PX4's
         self._shortest = float("inf")
 
+    @staticmethod
+    def is_mavlink(packet: bytes) -> bool:
+        """Whether a packet begins as one of MAVLink, version 1 or 2."""
+        return packet[:1] in (b"\xfe", b"\xfd")
+
     def statistics(self) -> str:
         """Returns the latencies as text."""
         parts = {
@@ -79,6 +84,16 @@ class Px4Hil(Px4):
         if self._due("timesync", _TIMESYNC_RATE, sample.time):
             out += self._pack("timesync", 0, round(1e9 * now))
         return out
+
+    def motors(self, packet: bytes) -> Array | None:
+        """As Px4; a clock of PX4 that goes back is one that has started anew."""
+        before = self._answered
+        outputs = super().motors(packet)
+        if before is not None and self._answered is not None and self._answered < before:
+            self.reset()
+            self.restarted = True
+            return None
+        return outputs
 
     def _outputs(self, message: Any) -> Array:
         now = self._clock()

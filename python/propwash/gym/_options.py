@@ -272,7 +272,7 @@ class Settings:
             return Posterior.load(self.vehicle)
         if not isinstance(self.randomize, Posterior):
             raise TypeError(
-                f"randomize: expected a mapping from names, \"posterior\" or an "
+                f'randomize: expected a mapping from names, "posterior" or an '
                 f"identify.Posterior, got {self.randomize!r:.100}"
             )
         if vehicles.load(self.vehicle) != self.randomize.vehicle:
