@@ -84,6 +84,7 @@ class Flight:
         self.target: NDArray[np.float64] | None = None
         """m, north, east, down: the position that PX4 is sent."""
         self._beat = 0.0
+        self._etc = binary.parents[1] / "etc"
 
     def __enter__(self) -> Self:
         is_px4 = self.program == "px4"
@@ -157,7 +158,7 @@ class Flight:
         n, binary = self._number, str(self._binary)
         variables: dict[str, str] = {}
         if self.program == "px4":
-            etc = self._binary.parents[1] / "etc"
+            etc = self._etc
             command = [binary, "-d", "-i", str(n), str(etc)]
             variables = {
                 f"PX4_PARAM_{k}": f"{v:.10g}" for k, v in {**_BUSY, **self.parameters}.items()

@@ -194,7 +194,7 @@ class Identified:
         return lines
 
     def to_toml(self) -> str:
-        """Returns the text of a vehicle file with the posterior, and the standard errors as sources.
+        """Returns the text of a vehicle file with the posterior and standard errors.
 
         Raises ValueError for a parameter at a bound of the search.
         """
