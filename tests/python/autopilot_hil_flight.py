@@ -69,9 +69,7 @@ class HilFlight(Flight):
         self._command(command, *values)
 
     def _start_simulator(self) -> None:
-        simulation = Simulation(
-            self._vehicle, QUAD_X["px4"], seed=self._seed, noise=self._noise
-        )
+        simulation = Simulation(self._vehicle, QUAD_X["px4"], seed=self._seed, noise=self._noise)
         simulation.period = 1.0 / Px4.RATE
         self.codec = Px4Hil(
             seed=self._seed, noise=self._noise, report=self.reports.append, clock=_now
