@@ -60,6 +60,9 @@ class Flight:
     folder: empty, for the files of the program. parameters: beside those for the vehicle.
     """
 
+    rate: float | None = None
+    """Simulated seconds in one of the wall clock; None: as fast as the program answers."""
+
     def __init__(
         self,
         program: str,
@@ -115,7 +118,11 @@ class Flight:
         simulation = Simulation(
             self._vehicle, QUAD_X[self.program], seed=self._seed, noise=self._noise
         )
-        options: dict[str, Any] = {"rate": None, "lockstep": True, "report": self.reports.append}
+        options: dict[str, Any] = {
+            "rate": self.rate,
+            "lockstep": True,
+            "report": self.reports.append,
+        }
         if self.program == "px4":
             simulation.period = 1.0 / Px4.RATE
             server = TcpLink(Px4.PORT + self._number)

@@ -21,6 +21,7 @@ class PolicyFlight(Flight):
     """A flight whose commands are those of a policy, once there is one."""
 
     pilot: Any = None
+    rate = 0.5  # messages take wall time, which the vehicle flies on for
 
     def receive(self, message: Any) -> None:
         """Answers ODOMETRY messages."""

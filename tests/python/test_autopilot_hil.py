@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-from propwash.autopilot import QUAD_X, Latency, Loop, Px4Hil, SerialLink, Simulation, UdpLink
+from propwash.autopilot import QUAD_X, Latencies, Loop, Px4Hil, SerialLink, Simulation, UdpLink
 from propwash.cli.main import main
 
 pytest.importorskip("pymavlink", reason="pymavlink is not installed: pip install 'propwash[px4]'")
@@ -274,7 +274,7 @@ def test_udp_answers_the_sender_of_mavlink_only() -> None:
 
 
 def test_quantiles_are_those_of_the_times() -> None:
-    latency, times = Latency(), np.random.default_rng(1).exponential(0.01, 20_000)
+    latency, times = Latencies(), np.random.default_rng(1).exponential(0.01, 20_000)
     for each in times:
         latency.add(each)
     assert latency.mean == pytest.approx(times.mean())
@@ -282,7 +282,7 @@ def test_quantiles_are_those_of_the_times() -> None:
     for probability in (0.5, 0.99, 0.999):
         expected = np.quantile(times, probability)
         assert latency.quantile(probability) == pytest.approx(expected, rel=0.06)
-    assert str(Latency()) == "none"
+    assert str(Latencies()) == "none"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from propwash.autopilot._ardupilot import ArduPilot
 from propwash.autopilot._betaflight import MOTOR_PORT, STATE_PORT, Betaflight, Transmitter
 from propwash.autopilot._betaflight_program import Program, configuration
 from propwash.autopilot._firmware import FirmwareLoop
-from propwash.autopilot._latency import Latency
+from propwash.autopilot._latency import Latencies
 from propwash.autopilot._links import Link, TcpLink, UdpLink
 from propwash.autopilot._loop import Codec, Loop, LoopStatistics, Pilot
 from propwash.autopilot._motors import QUAD_X, MotorMap, match
@@ -41,7 +41,7 @@ __all__ = [
     "Codec",
     "FirmwareLoop",
     "Home",
-    "Latency",
+    "Latencies",
     "Link",
     "Loop",
     "LoopStatistics",

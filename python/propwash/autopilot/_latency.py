@@ -11,7 +11,7 @@ _PER_DECADE = 50
 _DECADES = round(math.log10(_LONGEST / _SHORTEST))
 
 
-class Latency:
+class Latencies:
     """Number, mean, maximum and quantiles of times [s]; quantiles to 5 %, from 1 us to 100 s."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.autopilot._latency import Latency
+from propwash.autopilot._latency import Latencies
 from propwash.autopilot._px4 import Px4
 from propwash.autopilot._simulation import Sample
 
@@ -39,13 +39,13 @@ class Px4Hil(Px4):
         clock: Callable[[], float] = time.monotonic,
         **options: Any,
     ) -> None:
-        self.jitter = Latency()
+        self.jitter = Latencies()
         """Differences of the intervals between sent samples from the simulated ones."""
-        self.round_trip = Latency()
+        self.round_trip = Latencies()
         """Times from a TIMESYNC message to its answer."""
-        self.age = Latency()
+        self.age = Latencies()
         """Times from the computation of outputs, by PX4's clock, to their arrival."""
-        self.interval = Latency()
+        self.interval = Latencies()
         """Times between the arrivals of outputs."""
         self._report, self._clock = report, clock
         self._is_reported = False
