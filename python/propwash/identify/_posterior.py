@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Self
 
@@ -16,6 +16,7 @@ from propwash.identify._covariance import deviation_of
 from propwash.identify._parameters import (
     BALANCES,
     Fields,
+    FreeParameter,
     catalogue,
     changed,
     changed_fields,
@@ -113,15 +114,15 @@ class Posterior:
         Returns (count, P) logarithms and offsets, and their vehicles' parameters (count, …) by
         name, for `Fleet.set_parameters`.
         """
-        free = [catalogue(self.vehicle)[name] for name in self.parameters]
-        spreads = np.array([each.spread for each in free])
+        checks.whole_number("count", count, 1, 1_000_000)
+        free = self._free()
         values, vectors = np.linalg.eigh(self.correlations)
         root = vectors * np.sqrt(np.maximum(values, 0.0)) * self.standard_deviations[:, None]
         rng = np.random.default_rng(checks.seed(seed))
         rows: list[Array] = []
         drawn: list[Fields] = []
         tries = 0
-        while len(rows) < checks.whole_number("count", count, 1, 1_000_000):
+        while len(rows) < count:
             tries += 1
             if tries > 100 * count:
                 raise ParameterError(
@@ -130,7 +131,7 @@ class Posterior:
                 )
             normals = np.clip(rng.standard_normal(len(free)), -_CUT, _CUT)
             row = root @ normals
-            fields = changed_fields(self.vehicle, free, row / spreads)
+            fields = changed_fields(self.vehicle, free, row)
             least, middle, largest = np.linalg.eigvalsh(fields["body.inertia"])
             if least > 0.0 and largest <= least + middle:
                 rows.append(row)
@@ -144,9 +145,13 @@ class Posterior:
 
     def vehicles(self, count: int, seed: int = 0) -> list[VehicleParameters]:
         """Draws vehicles: those of `draw`."""
-        free = [catalogue(self.vehicle)[name] for name in self.parameters]
-        spreads = np.array([each.spread for each in free])
-        return [changed(self.vehicle, free, row / spreads) for row in self.draw(count, seed)[0]]
+        rows, _ = self.draw(count, seed)
+        return [changed(self.vehicle, self._free(), row) for row in rows]
+
+    def _free(self) -> list[FreeParameter]:
+        """The parameters, moved by logarithms and offsets."""
+        known = catalogue(self.vehicle)
+        return [replace(known[name], spread=1.0) for name in self.parameters]
 
     def to_toml(self) -> str:
         """Returns the table [posterior] of a vehicle file."""
@@ -185,23 +190,7 @@ def posterior_of(
     scale = np.array(larger) / np.sqrt(np.diagonal(covariance))
     scale *= [p.spread for p in problem.free]
     covariance = covariance * np.outer(scale, scale)
-    variances = covariances.max(axis=0).diagonal()
-
-    def variance(indices: list[int], spread: float) -> float:
-        """Of a scatter: one step of expectation-maximisation from the assumed one."""
-        return float(spread**2 * np.mean(x[indices] ** 2 + variances[indices]))
-
-    scatters: dict[str, float] = {}
-    if group is None and len(problem.deviations) > 1:
-        for place, p in enumerate(problem.deviations[0].values()):
-            indices = [[*deviations][place] for deviations in problem.deviations]
-            scatters[p.name] = variance(indices, p.spread)
-    for name in ("thrust", "tilt_x", "tilt_y", *BALANCES):
-        # a voltage that a log lacks replaces the trim of thrust
-        unknowns = ("thrust", "battery_offset") if name == "thrust" else (name,)
-        indices = [of[u] for of in problem.nuisances for u in unknowns if u in of]
-        if indices:
-            scatters[name] = scatters.get(name, 0.0) + variance(indices, problem.scatter.of(name))
+    scatters = _scatters(problem, x, covariances.max(axis=0).diagonal(), group)
     added = [name for name in scatters if name not in names]
     covariance = np.pad(covariance, (0, len(added)))
     names += added
@@ -209,3 +198,28 @@ def posterior_of(
     deviations = np.sqrt(covariance.diagonal())
     correlations = covariance / np.outer(deviations, deviations)
     return Posterior(vehicle, tuple(names), deviations, correlations)
+
+
+def _scatters(
+    problem: FitProblem, x: Array, variances: Array, group: int | None
+) -> dict[str, float]:
+    """Variances of parameters between flights and, without a group, between vehicles.
+
+    Those that are assumed, after one step of expectation-maximisation.
+    """
+
+    def updated(indices: list[int], spread: float) -> float:
+        return float(spread**2 * np.mean(x[indices] ** 2 + variances[indices]))
+
+    scatters: dict[str, float] = {}
+    if group is None and len(problem.deviations) > 1:
+        for place, p in enumerate(problem.deviations[0].values()):
+            indices = [[*deviations][place] for deviations in problem.deviations]
+            scatters[p.name] = updated(indices, p.spread)
+    for name in ("thrust", "tilt_x", "tilt_y", *BALANCES):
+        # of a vehicle with a nominal voltage, that of the battery replaces the trim of thrust
+        unknowns = ("thrust", "battery_offset") if name == "thrust" else (name,)
+        indices = [of[u] for of in problem.nuisances for u in unknowns if u in of]
+        if indices:
+            scatters[name] = scatters.get(name, 0.0) + updated(indices, problem.scatter.of(name))
+    return scatters
