@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,7 @@ from autopilot_programs import Flight
 from propwash.gym.export_c import export_c
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "firmware"))
-
-import px4_offboard
+px4_offboard: Any = importlib.import_module("px4_offboard")
 
 RATE = 96.0  # Hz, of the policy
 
@@ -35,7 +35,7 @@ class PolicyFlight(Flight):
         export_c(policy, folder, "policy")
         sources = [folder / name for name in ("policy.c", "policy_test.c")]
         library = folder / "policy.so"
-        command = ["cc", "-O2", "-shared", "-fPIC", *sources, "-lm", "-o", library]
+        command: list[str | Path] = ["cc", "-O2", "-shared", "-fPIC", *sources, "-lm", "-o", library]
         subprocess.run(command, check=True)
         px4_offboard.request(self.link, self.system, RATE)
         self.pilot, self.target = px4_offboard.PolicyPilot(library, self.link), None
