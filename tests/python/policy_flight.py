@@ -35,7 +35,8 @@ class PolicyFlight(Flight):
         export_c(policy, folder, "policy")
         sources = [folder / name for name in ("policy.c", "policy_test.c")]
         library = folder / "policy.so"
-        command: list[str | Path] = ["cc", "-O2", "-shared", "-fPIC", *sources, "-lm", "-o", library]
+        flags = "-O2", "-shared", "-fPIC"
+        command: list[str | Path] = ["cc", *flags, *sources, "-lm", "-o", library]
         subprocess.run(command, check=True)
         px4_offboard.request(self.link, self.system, RATE)
         self.pilot, self.target = px4_offboard.PolicyPilot(library, self.link), None
