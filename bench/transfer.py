@@ -1,6 +1,9 @@
-"""Successes of the shipped policies as C code: propwash, MuJoCo, scattered parameters; a table.
+"""Successes of policies as C code: propwash, MuJoCo, scattered parameters, a posterior; a table.
 
 python bench/transfer.py --episodes 20
+python bench/transfer.py --policy train_track/policy.onnx
+
+Policies that --policy names fly an identified vehicle, and vehicles of its posterior too.
 """
 
 from __future__ import annotations
@@ -13,18 +16,20 @@ from typing import get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
-from policy_transfer import Simulator, successes
-from propwash.gym.policy import KINDS
+from policy_transfer import POLICIES, Simulator, successes
 
 
 def main() -> None:
     """Prints a row for each policy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=20)
-    episodes = parser.parse_args().episodes
-    simulators = get_args(Simulator)
-    print(f"| policy | {' | '.join(simulators)} |", "| --- " * 4 + "|", sep="\n")
-    for name in KINDS:
+    parser.add_argument("--policy", action="append", help="file; may be repeated")
+    options = parser.parse_args()
+    episodes = options.episodes
+    simulators = get_args(Simulator) if options.policy else get_args(Simulator)[:-1]
+    head = ("policy", *simulators)
+    print(f"| {' | '.join(head)} |", "| --- " * len(head) + "|", sep="\n")
+    for name in options.policy or POLICIES:
         cells = []
         for simulator in simulators:
             with tempfile.TemporaryDirectory() as folder:

@@ -60,6 +60,9 @@ class Flight:
     folder: empty, for the files of the program. parameters: beside those for the vehicle.
     """
 
+    rate: float | None = None
+    """Simulated seconds in one of the wall clock; None: as fast as the program answers."""
+
     def __init__(
         self,
         program: str,
@@ -84,6 +87,7 @@ class Flight:
         self.target: NDArray[np.float64] | None = None
         """m, north, east, down: the position that PX4 is sent."""
         self._beat = 0.0
+        self._etc = binary.parents[1] / "etc"
 
     def __enter__(self) -> Self:
         is_px4 = self.program == "px4"
@@ -114,7 +118,11 @@ class Flight:
         simulation = Simulation(
             self._vehicle, QUAD_X[self.program], seed=self._seed, noise=self._noise
         )
-        options: dict[str, Any] = {"rate": None, "lockstep": True, "report": self.reports.append}
+        options: dict[str, Any] = {
+            "rate": self.rate,
+            "lockstep": True,
+            "report": self.reports.append,
+        }
         if self.program == "px4":
             simulation.period = 1.0 / Px4.RATE
             server = TcpLink(Px4.PORT + self._number)
@@ -157,7 +165,7 @@ class Flight:
         n, binary = self._number, str(self._binary)
         variables: dict[str, str] = {}
         if self.program == "px4":
-            etc = self._binary.parents[1] / "etc"
+            etc = self._etc
             command = [binary, "-d", "-i", str(n), str(etc)]
             variables = {
                 f"PX4_PARAM_{k}": f"{v:.10g}" for k, v in {**_BUSY, **self.parameters}.items()

@@ -1,4 +1,4 @@
-"""Flights of policies as C code, in propwash, in MuJoCo, and with scattered parameters."""
+"""Flights of policies as C code: propwash, MuJoCo, scattered parameters, those of a posterior."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from propwash.gym.policy import DifferenceWarning, Policy
 from propwash.vehicle import VehicleParameters
 
 Array = NDArray[np.float64]
-Simulator = Literal["propwash", "MuJoCo", "scattered"]
+Simulator = Literal["propwash", "MuJoCo", "scattered", "posterior"]
+POLICIES = ("hover", "track", "race", "land")
+"""The shipped policies that C code exists for: not those of images."""
 SCATTER = {
     "mass": 0.2,
     "body.inertia": 0.2,
@@ -28,6 +30,10 @@ SCATTER = {
     "time_constant_down": 0.2,
 }
 """The nominal vehicle's parameters in the C code differ from those that fly by up to 20 %."""
+_CHANGES: dict[str, Any] = {
+    "scattered": {"randomize": SCATTER},
+    "posterior": {"randomize": "posterior"},  # of an identified vehicle
+}
 _BODY = """
 <mujoco>
   <option timestep="{dt}" gravity="{gravity}" integrator="RK4"/>
@@ -108,14 +114,14 @@ class CodePilot:
 
     def __init__(self, name: str, folder: Path, envs: Any, core: _Core) -> None:
         exported = export_c(name, folder)
-        file = folder / f"{name}.so"
+        file = folder / f"{exported.name}.so"
         compiler = next(c for c in ("cc", "gcc", "clang") if shutil.which(c))
         source = folder / f"{exported.name}.c"
         subprocess.run(
             [compiler, "-std=c99", "-O2", "-shared", "-fPIC", source, "-lm", "-o", file], check=True
         )
         self._code: Any = ctypes.CDLL(str(file))
-        self._name, self._envs, self._core = name, envs, core
+        self._name, self._envs, self._core = exported.name, envs, core
         self._inputs = inputs_of(Policy.load(name), envs, name)
         self._memory, self._command = (ctypes.c_float * 64)(), (ctypes.c_float * 8)()
 
@@ -134,17 +140,17 @@ class CodePilot:
         return np.array([self._memory[:4]], np.float32)
 
 
-def succeeds(name: str, measured: dict[str, float]) -> bool:
-    """Whether an episode has the result that the policy was trained for."""
-    if name == "track":
+def succeeds(task: str, measured: dict[str, float]) -> bool:
+    """Whether an episode has the result that a policy of the task was trained for."""
+    if task == "track":
         return measured["error after 2 s, median of RMS [m]"] < 0.1
     wanted = {"hover": "within 0.1 m for the last 2 s [%]", "race": "finished [%]"}
-    return measured[wanted.get(name, "landed [%]")] == 100.0
+    return measured[wanted.get(task, "landed [%]")] == 100.0
 
 
 def successes(name: str, simulator: Simulator, episodes: int, folder: Path) -> list[bool]:
-    """The results of episodes with seeds from 0."""
-    changes = {"randomize": SCATTER} if simulator == "scattered" else {}
+    """The results of episodes with seeds from 0; name: of a shipped policy, or a file."""
+    changes = {"randomize": {}, **_CHANGES.get(simulator, {})}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DifferenceWarning)
         envs = Policy.load(name).make_vec(1, autoreset_mode="DISABLED", **changes)
@@ -154,6 +160,7 @@ def successes(name: str, simulator: Simulator, episodes: int, folder: Path) -> l
     fleet._core = core
     pilot = CodePilot(name, folder, envs, core)
     found = []
+    task = Policy.load(name).description.task
     for seed in range(episodes):
-        found.append(succeeds(name, measures(envs.task, evaluate(pilot, envs, seed))))
+        found.append(succeeds(task, measures(envs.task, evaluate(pilot, envs, seed))))
     return found

@@ -186,3 +186,14 @@ def test_elements_of_a_controller_are_those_of_its_difference_equations() -> Non
         equations.before(filtered)
     with pytest.raises(ValueError, match="at most 32 states, got 34"):
         equations.controller(filtered, filtered, filtered)
+
+
+@pytest.mark.parametrize("option", [("--bandwidth", "70"), ("--phase-margin", "89")])
+def test_refusals_do_not_advise_another_rate_of_a_program(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["tune", "flightgoggles", "--no-plots", *option]
+    assert main([*command, "--firmware", "px4"]) == 2
+    error = capsys.readouterr().err
+    assert "lower --" in error
+    assert "--rate" not in error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import propwash as pw
@@ -114,3 +115,30 @@ def test_invalid_groups_are_refused(
         identify.fit_vehicle(logs, "crazyflie", groups=groups)
     with pytest.raises(error, match=message):
         identify.leave_one_out(logs, "crazyflie", groups=groups)
+
+
+def test_posteriors_have_standard_errors_and_scatter(
+    found: identify.Identified, tmp_path: Path
+) -> None:
+    """Of another flight of a vehicle, and of another vehicle of the type."""
+    scatter = identify.Scatter()
+    for result in (found, *found.groups.values()):
+        posterior = result.posterior
+        assert posterior.vehicle == result.vehicle
+        deviations = dict(zip(posterior.parameters, posterior.standard_deviations, strict=True))
+        drag, lag = result.estimate("drag_x"), result.estimate("time_constant_up")
+        assert deviations["drag_x"] == pytest.approx(drag.standard_error)
+        assert deviations["time_constant_up"] == pytest.approx(lag.standard_error / lag.value)
+        assert deviations["balance_roll"] > result.estimate("balance_roll").standard_error
+        assert 0.0 < deviations["balance_pitch"] < 2.0 * scatter.balance  # of flights only
+    of_type, of_a = found.posterior, found.groups["a"].posterior
+    place = of_type.parameters.index("speed_offset")
+    assert of_a.parameters[place] == "speed_offset"
+    between = abs(OFFSETS["a"] - OFFSETS["b"])
+    assert of_type.standard_deviations[place] > 0.2 * between
+    assert of_a.standard_deviations[place] < 0.5 * of_type.standard_deviations[place]
+    free = of_a.correlations[: len(NAMES), : len(NAMES)]
+    assert np.abs(free[~np.eye(len(NAMES), dtype=bool)]).max() > 0.1
+    found.groups["a"].save(tmp_path / "a.toml")
+    read = identify.Posterior.load(tmp_path / "a.toml")
+    assert (read.correlations == of_a.correlations).all()

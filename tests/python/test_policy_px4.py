@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ import pytest
 pytest.importorskip("pymavlink")
 pytest.importorskip("onnxruntime")
 
-EXAMPLE = Path(__file__).parents[2] / "examples/firmware"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif("PROPWASH_PX4" not in os.environ, reason="PROPWASH_PX4 is not set"),
@@ -24,36 +20,16 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("step", [0.0, 0.7])
-def test_a_policy_holds_and_moves_the_vehicle(
-    step: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from autopilot_programs import Flight
-    from propwash.gym.export_c import export_c
+def test_a_policy_holds_and_moves_the_vehicle(step: float, tmp_path: Path) -> None:
+    from policy_flight import PolicyFlight
 
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    px4 = importlib.import_module("px4_offboard")
-
-    class PolicyFlight(Flight):
-        pilot: Any = None
-
-        def receive(self, message: Any) -> None:
-            super().receive(message)
-            if self.pilot is not None and message.get_type() == "ODOMETRY":
-                self.pilot.answer(message)
-
-    export_c("hover", tmp_path / "c", "policy")
-    sources = [tmp_path / "c/policy.c", tmp_path / "c/policy_test.c"]
-    library = tmp_path / "policy.so"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", *sources, "-lm", "-o", library], check=True)
-    (tmp_path / "px4").mkdir()
     binary = Path(os.environ["PROPWASH_PX4"])
-    with PolicyFlight("px4", binary, "flightgoggles", tmp_path / "px4") as flight:
+    with PolicyFlight("px4", binary, "flightgoggles", tmp_path) as flight:
         assert flight.arm()
         assert flight.take_off()
         flight.wait(5.0)
-        px4.request(flight.link, flight.system, 96.0)
         place = flight.samples[-1].position.copy()
-        flight.pilot, flight.target = px4.PolicyPilot(library, flight.link), None
+        flight.fly_by("hover")
         flight.wait(3.0)
         north, west, up = flight.pilot.goal
         flight.pilot.goal = (north + step, west, up)

@@ -11,9 +11,8 @@ import pytest
 pytest.importorskip("gymnasium")
 pytest.importorskip("onnxruntime")
 
-from policy_transfer import MujocoBody, Simulator, successes
+from policy_transfer import POLICIES, MujocoBody, Simulator, successes
 from propwash import Fleet, RateThrust, vehicles
-from propwash.gym.policy import KINDS
 
 needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="a C compiler is missing"
@@ -23,7 +22,7 @@ needs_compiler = pytest.mark.skipif(
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["propwash", "MuJoCo", "scattered"])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", POLICIES)
 def test_shipped_policies_succeed(name: str, simulator: Simulator, tmp_path: Path) -> None:
     if simulator == "MuJoCo":
         pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco")

@@ -187,6 +187,7 @@ class FirmwareLoop(tune.RateLoop):
     """
 
     filters = "the filters of the program"
+    has_fixed_rate = True
 
     def __init__(
         self,

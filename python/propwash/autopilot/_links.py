@@ -15,8 +15,9 @@ _SEND_TIMEOUT = 5.0  # s
 class Link(Protocol):
     """A connection to one flight controller."""
 
-    port: int
-    """Port on which it listens."""
+    @property
+    def port(self) -> int | str:
+        """Port on which it listens, or the device."""
 
     def send(self, data: bytes) -> None:
         """Sends a packet; nothing happens without a peer."""

@@ -16,7 +16,8 @@ from propwash.autopilot._firmware import (
 from propwash.vehicle import VehicleParameters
 
 _MAX_BETAFLIGHT = 250
-_PX4_INTEGERS = {"CA_ROTOR_COUNT"}
+_PX4_INTEGERS = ("CA_ROTOR_COUNT", "CBRK_SUPPLY_CHK", "SYS_HITL", "HIL_ACT_FUNC")
+"""Beginnings of the names of parameters that are integers."""
 _INTEGER, _REAL = 6, 9
 """MAV_PARAM_TYPE_INT32 and _REAL32."""
 
@@ -35,6 +36,12 @@ def px4_parameters(vehicle: VehicleParameters, own_spins: bool = False) -> dict[
     return firmware_parameters(FirmwareLoop("px4", vehicle, own_spins))
 
 
+def px4_hil_parameters(motors: int = 4) -> dict[str, float]:
+    """The parameters with which PX4 runs with hardware in the loop, beside those of a vehicle."""
+    outputs = {f"HIL_ACT_FUNC{k + 1}": 101.0 + k for k in range(motors)}
+    return {"SYS_HITL": 1.0, "CBRK_SUPPLY_CHK": 894281.0, **outputs}
+
+
 def firmware_parameters(loop: FirmwareLoop) -> dict[str, float]:
     """The parameters of a program, by name: its gains, and what it needs to know of the vehicle.
 
@@ -44,16 +51,16 @@ def firmware_parameters(loop: FirmwareLoop) -> dict[str, float]:
     return {name: float(significant(value)) for name, value in make(loop).items()}
 
 
-def settings_file(loop: FirmwareLoop) -> tuple[str, str]:
-    """The suffix and the text of a file of these parameters for a ground station.
+def settings_file(loop: FirmwareLoop, others: Mapping[str, float] | None = None) -> tuple[str, str]:
+    """The suffix and the text of a file of these parameters, and others, for a ground station.
 
     `.params` of QGroundControl, `.parm` of Mission Planner and MAVProxy, `.txt` with lines for the
     command line of Betaflight.
     """
-    parameters = firmware_parameters(loop)
+    parameters = {**firmware_parameters(loop), **(others or {})}
     if loop.program == "px4":
         rows = (
-            f"1\t1\t{name}\t{value:.10g}\t{_INTEGER if name in _PX4_INTEGERS else _REAL}\n"
+            f"1\t1\t{name}\t{value:.10g}\t{_INTEGER if name.startswith(_PX4_INTEGERS) else _REAL}\n"
             for name, value in parameters.items()
         )
         return ".params", "# Vehicle-Id Component-Id Name Value Type\n" + "".join(rows)

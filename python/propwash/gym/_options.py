@@ -5,19 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from numbers import Real
 from os import PathLike
-from typing import Any, Literal, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
 
 from propwash import _checks as checks
 from propwash._checks import nearest
 from propwash._core import ThreadPool
 from propwash.fleet import FleetIntegrator
 from propwash.sensors import StereoError
+from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import DEFAULT_DT
 from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.turbulence import Dryden
+
+if TYPE_CHECKING:
+    from propwash.identify import Posterior
 
 MAX_FRAMES = 64
 """Maximum number of environments that are drawn."""
@@ -67,7 +72,7 @@ class Options(TypedDict, total=False):
     max_tilt: float
     max_speed: float
     outer_loops: Mapping[str, Any]
-    randomize: Mapping[str, Spread]
+    randomize: Mapping[str, Spread] | Literal["posterior"] | Posterior
     control_vehicle: str | PathLike[str] | VehicleParameters | None
     wind: float | Sequence[float]
     turbulence: Dryden | None
@@ -132,8 +137,9 @@ class Settings:
     """m/s, for an action of 1, with velocity and goal_velocity."""
     outer_loops: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `OuterLoops` that differ from the defaults for the vehicle."""
-    randomize: Mapping[str, Spread] = field(default_factory=dict)
-    """Vehicle parameters that are drawn for each episode, and their ranges."""
+    randomize: Mapping[str, Spread] | Literal["posterior"] | Posterior = field(default_factory=dict)
+    """Vehicle parameters that are drawn for each episode, and their ranges; or vehicles of a
+    posterior, "posterior" for that in the file of `vehicle`."""
     control_vehicle: str | PathLike[str] | VehicleParameters | None = "nominal"
     """The vehicle that the controllers assume: "nominal" for `vehicle` without randomisation, None
     for the parameters that are drawn."""
@@ -222,7 +228,8 @@ class Settings:
             raise ValueError(
                 f"max_speed: expected a number in (0, 1e6] m/s, got {self.max_speed!r:.100}"
             )
-        for name in ("randomize", "imu_bias", "depth_error", "outer_loops"):
+        self.posterior  # noqa: B018
+        for name in ("imu_bias", "depth_error", "outer_loops"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(
                     f"{name}: expected a mapping from names, got {getattr(self, name)!r:.100}"
@@ -253,6 +260,27 @@ class Settings:
                 "without it; leave it out"
             )
         return groups
+
+    @cached_property
+    def posterior(self) -> Posterior | None:
+        """The distribution of vehicles of `randomize`; None for ranges."""
+        if isinstance(self.randomize, Mapping):
+            return None
+        from propwash.identify import Posterior
+
+        if self.randomize == "posterior":
+            return Posterior.load(self.vehicle)
+        if not isinstance(self.randomize, Posterior):
+            raise TypeError(
+                f'randomize: expected a mapping from names, "posterior" or an '
+                f"identify.Posterior, got {self.randomize!r:.100}"
+            )
+        if vehicles.load(self.vehicle) != self.randomize.vehicle:
+            raise ValueError(
+                f"vehicle: expected that of the posterior, {self.randomize.vehicle.name!r:.50}; "
+                "pass vehicle=posterior.vehicle"
+            )
+        return self.randomize
 
     @property
     def stereo_error(self) -> StereoError | None:

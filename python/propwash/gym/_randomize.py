@@ -8,15 +8,19 @@ environments nor on the number of their resets.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash._checks import ParameterError, checked_parameters
 from propwash.fleet import Fleet, per_motor
-from propwash.gym._options import Settings
+from propwash.gym._options import Settings, Spread
+
+if TYPE_CHECKING:
+    from propwash.identify import Posterior
 
 Array = NDArray[np.float64]
 
@@ -121,6 +125,9 @@ class Draws:
 
 CUT = 3.0
 """Standard deviations at which a normal distribution is truncated."""
+VEHICLES = 1000
+"""Number of vehicles that are drawn from a posterior."""
+_SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +168,43 @@ class _Varied:
         return ratios
 
 
+class _Ranges:
+    """Parameters that are drawn independently, each from its range."""
+
+    def __init__(self, fleet: Fleet, ranges: Mapping[str, Spread]) -> None:
+        self._varied = [_varied(fleet, key, spread) for key, spread in ranges.items()]
+        self.size = len(self._varied)
+        names = [each.name for each in self._varied]
+        if len(set(names)) < len(names):
+            raise ParameterError(f"randomize: expected each parameter once, got {', '.join(names)}")
+
+    def draw(self, draws: Draws) -> tuple[dict[str, Array], Array]:
+        """Returns the parameters (m, …) by name, and relative to their nominal values (m, V)."""
+        drawn = {each.name: each.draw(draws) for each in self._varied}
+        return drawn, np.stack([each.ratio(drawn[each.name]) for each in self._varied], axis=1)
+
+
+class _Sample:
+    """Vehicles of a posterior: one of VEHICLES for each episode."""
+
+    def __init__(self, fleet: Fleet, posterior: Posterior) -> None:
+        deviations, self._parameters = posterior.draw(VEHICLES)
+        self._parameters.pop("motor.command_delay", None)  # common to all vehicles of a fleet
+        self._deviations = deviations / np.maximum(posterior.standard_deviations, _SMALLEST)
+        self.size = deviations.shape[1]
+        trial = Fleet(fleet.vehicle, VEHICLES, "float64", threads=1)
+        try:
+            trial.set_parameters(self._parameters)
+        except ParameterError as error:
+            raise ParameterError(f"randomize: a vehicle of the posterior: {error}") from None
+
+    def draw(self, draws: Draws) -> tuple[dict[str, Array], Array]:
+        """Returns the parameters (m, …) by name, and the deviations (m, P) in standard ones."""
+        rows = draws.integers(VEHICLES)
+        drawn = {name: values[rows] for name, values in self._parameters.items()}
+        return drawn, self._deviations[rows]
+
+
 class Randomizer:
     """Draws parameters, wind and delay for episodes that start, and sets them in the fleet."""
 
@@ -168,28 +212,27 @@ class Randomizer:
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         self._fleet = fleet
-        self._varied = [_varied(fleet, key, spread) for key, spread in chosen.randomize.items()]
-        names = [each.name for each in self._varied]
-        if len(set(names)) < len(names):
-            raise ParameterError(f"randomize: expected each parameter once, got {', '.join(names)}")
+        self._source: _Ranges | _Sample
+        if chosen.posterior is None:
+            self._source = _Ranges(fleet, cast("Mapping[str, Spread]", chosen.randomize))
+        else:
+            self._source = _Sample(fleet, chosen.posterior)
         self._wind_range, self._delay_range = chosen.wind_range, chosen.delay_range
         self._wind = np.zeros((fleet.size, 3), dtype=np.float32)
         self._delay = np.zeros(fleet.size, dtype=np.uint32)
-        self.ratios = np.ones((fleet.size, len(self._varied)), dtype=np.float32)
-        """(n, m) the m parameters as drawn, relative to their nominal values: see _Varied.ratio."""
-        self.is_idle = not (self._varied or self._wind_range[1] or self._delay_range[1])
+        self.ratios = np.ones((fleet.size, self._source.size), dtype=np.float32)
+        """(n, m) the m parameters as drawn, relative to their nominal values: see _Varied.ratio; of
+        a posterior, their deviations in standard deviations."""
+        self.is_idle = not (self._source.size or self._wind_range[1] or self._delay_range[1])
 
     def start(self, draws: Draws) -> None:
         """Draws for the environments `draws.rows`."""
         rows = draws.rows
-        if self._varied:
-            stream = draws.purpose(PARAMETERS)
+        if self._source.size:
             mask = np.zeros(self._fleet.size, dtype=np.bool_)
             mask[rows] = True
-            drawn = {each.name: each.draw(stream) for each in self._varied}
+            drawn, self.ratios[rows] = self._source.draw(draws.purpose(PARAMETERS))
             self._fleet.set_parameters(drawn, mask=mask)
-            ratios = [each.ratio(drawn[each.name]) for each in self._varied]
-            self.ratios[rows] = np.stack(ratios, axis=1)
         air = draws.purpose(AIR)
         low, high = self._wind_range
         if high > 0.0:

@@ -18,6 +18,7 @@ from propwash.identify._fit import calibrate, fit_vehicle
 from propwash.identify._log_battery import Battery
 from propwash.identify._pieces import Noise, accelerometer_low_pass
 from propwash.identify._plots import allan_figure, errors_figure, replay_figure
+from propwash.identify._posterior import Posterior
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, predict
 from propwash.identify._problem import Scatter, usable
 from propwash.identify._report import report
@@ -43,6 +44,7 @@ __all__ = [
     "Interval",
     "LogEstimate",
     "Noise",
+    "Posterior",
     "Prediction",
     "Scatter",
     "Score",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propwash._files import written_whole
 from propwash.identify._bias import AccelerometerBias
 from propwash.identify._log_battery import Battery
+from propwash.identify._posterior import Posterior
 from propwash.identify._whiteness import Whiteness
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
@@ -133,6 +134,8 @@ class Identified:
     cost: float
     evaluations: int
     """Number of evaluations of the residuals."""
+    posterior: Posterior
+    """The vehicle in another flight; of a fit with groups, another vehicle of the type."""
     converged: bool = True
     """Whether the optimiser converged."""
     groups: Mapping[str, Identified] = field(default_factory=dict)
@@ -191,7 +194,7 @@ class Identified:
         return lines
 
     def to_toml(self) -> str:
-        """Returns the text of a vehicle file with the standard errors in table `[sources]`.
+        """Returns the text of a vehicle file with the posterior and standard errors.
 
         Raises ValueError for a parameter at a bound of the search.
         """
@@ -204,7 +207,7 @@ class Identified:
                 f"the motors, noise of the inputs): check them, or omit these from parameters"
             )
         logs = ", ".join(log.flight.path.name for log in self.logs)
-        lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
+        lines = [self.vehicle.to_toml().rstrip(), "", self.posterior.to_toml(), "", "[sources]"]
         lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
         for e in self.estimates:
             lines.append(

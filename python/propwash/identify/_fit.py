@@ -20,6 +20,7 @@ from propwash.identify._estimates import (
 )
 from propwash.identify._parameters import FreeParameter, catalogue
 from propwash.identify._pieces import Noise
+from propwash.identify._posterior import Posterior, posterior_of
 from propwash.identify._problem import (
     FitProblem,
     Scatter,
@@ -350,8 +351,10 @@ def _result(
     deviation = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2).max(axis=0))
     name = f"{problem.guess.name.removesuffix('_identified')}_identified"
 
-    def vehicle_of(group: int | None) -> tuple[VehicleParameters, tuple[Estimate, ...]]:
-        """The common vehicle, or that of a group, and its estimates."""
+    def vehicle_of(
+        group: int | None,
+    ) -> tuple[VehicleParameters, tuple[Estimate, ...], Posterior]:
+        """The common vehicle, or that of a group, its estimates and its posterior."""
         common, vehicle = problem.vehicle(x), problem.vehicle(x, group=group)
         own = {} if group is None else {p.name: j for j, p in problem.deviations[group].items()}
         estimates = []
@@ -364,7 +367,9 @@ def _result(
             value = p.read(vehicle if p.name in own else common)
             at_bound = bool(solved.at_bound[k] or solved.at_bound[own.get(p.name, k)])
             estimates.append(_estimate(p, p.read(problem.guess), value, error, at_bound))
-        return vehicle.replace(name=name), tuple(estimates)
+        vehicle = vehicle.replace(name=name)
+        posterior = posterior_of(problem, x, covariances, vehicle, group)
+        return vehicle, tuple(estimates), posterior
 
     logs = []
     for number, log in enumerate(problem.logs):
@@ -383,14 +388,17 @@ def _result(
                 (float(flight.time[first]), float(flight.time[last - 1])),
             )
         )
+    vehicle, estimates, posterior = vehicle_of(None)
     common = Identified(
-        *vehicle_of(None),
+        vehicle,
+        estimates,
         tuple(_whiteness(problem, solved.pieces)),
         tuple(logs),
         bias,
         problem.battery(x),
         solved.cost,
         solved.evaluations,
+        posterior,
         solved.converged,
     )
     members = [
@@ -398,10 +406,15 @@ def _result(
     ]
     parts = {}
     for g, group in enumerate(groups):
-        vehicle, estimates = vehicle_of(g)
+        vehicle, estimates, posterior = vehicle_of(g)
         own = tuple(logs[k] for k in members[g])
         parts[group] = replace(
-            common, vehicle=vehicle, estimates=estimates, bias=own[0].bias, logs=own
+            common,
+            vehicle=vehicle,
+            estimates=estimates,
+            posterior=posterior,
+            bias=own[0].bias,
+            logs=own,
         )
     return replace(common, groups=parts)
 

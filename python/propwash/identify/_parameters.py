@@ -265,15 +265,22 @@ def _fields_of(vehicle: VehicleParameters) -> Fields:
     return {name: np.array(get(vehicle), dtype=np.float64) for name, get in _FIELDS.items()}
 
 
+def changed_fields(
+    vehicle: VehicleParameters, free: Sequence[FreeParameter], values: Sequence[float] | Array
+) -> Fields:
+    """Returns the vehicle's fields with each parameter moved by its value, in prior deviations."""
+    fields = _fields_of(vehicle)
+    for parameter, value in zip(free, values, strict=True):
+        parameter.change(fields, float(value) * parameter.spread)
+    return fields
+
+
 def changed(
     vehicle: VehicleParameters, free: Sequence[FreeParameter], values: Sequence[float] | Array
 ) -> VehicleParameters:
     """Returns the vehicle with each parameter moved by its value, in prior deviations."""
-    fields = _fields_of(vehicle)
-    for parameter, value in zip(free, values, strict=True):
-        parameter.change(fields, float(value) * parameter.spread)
     parts: dict[str, dict[str, Any]] = {}
-    for name, numbers in fields.items():
+    for name, numbers in changed_fields(vehicle, free, values).items():
         part, _, field = name.partition(".")
         parts.setdefault(part, {})[field] = numbers.tolist()
     of_rotors = parts.pop("rotors")

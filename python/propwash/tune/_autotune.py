@@ -148,9 +148,8 @@ def design(
             raise TuneError(
                 f"axis {AXES[int(np.argmin(np.isfinite(limits)))]}: no bandwidth has a phase "
                 f"margin of {phase_margin:g} deg and a gain margin of {gain_margin:g} dB; ",
-                Advice(
-                    "lower the margins, or use a smaller dt",
-                    "lower --phase-margin or --gain-margin, or raise --rate",
+                _or_smaller_step(
+                    loop, Advice("lower the margins", "lower --phase-margin or --gain-margin")
                 ),
             )
         bandwidth = loop.default_bandwidths(limits)
@@ -162,7 +161,7 @@ def design(
         raise TuneError(
             f"bandwidth = {target.max():g} Hz: expected less than a quarter of the controller's "
             f"rate, {0.25 / loop.dt:g} Hz; ",
-            Advice("use a smaller dt", "lower --bandwidth or raise --rate"),
+            _or_smaller_step(loop, _LOWER_BANDWIDTH),
         )
     found = []
     for axis in range(3):
@@ -292,18 +291,21 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
     }
     budget = ", ".join(f"{name} causes {lag:.0f} deg" for name, lag in lags.items() if lag >= 0.5)
     less = _LOWER_BANDWIDTH
-    smaller_step = Advice("use a smaller dt", "raise --rate")
     remedies = {
         "the motors' lag": ("the motors are slower than the requested bandwidth; ", less),
         "the low-pass": (f"raise the cut-off of {loop.filters}, or ", less),
         "the command delay": ("shorten motor.command_delay, or ", less),
-        "sampling": (
-            "",
-            Advice(*(f"{a}, or {b}" for a, b in zip(smaller_step, less, strict=True))),
-        ),
+        "sampling": ("", _or_smaller_step(loop, less)),
     }
     text, advice = remedies[max(lags, key=lambda name: lags[name])]
     return f"At {bandwidth:g} Hz {budget} of phase lag: {text}", advice
+
+
+def _or_smaller_step(loop: RateLoop, advice: Advice) -> Advice:
+    """The advice, or a smaller time step where the loop is not that of a program."""
+    if loop.has_fixed_rate:
+        return advice
+    return Advice(f"{advice.python}, or use a smaller dt", f"{advice.command}, or raise --rate")
 
 
 def bandwidth_limit(

@@ -80,6 +80,8 @@ class RateLoop:
 
     filters = "rate_controller.filter"
     """Name of the low-pass in messages."""
+    has_fixed_rate = False
+    """Whether the rate of the controller cannot be chosen."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 
@@ -19,6 +19,22 @@ _UNSET: Any = msgspec.UNSET
 SOURCES = Annotated[
     dict[str, str], msgspec.Meta(description="source of the numbers: key or table to text")
 ]
+
+
+class PosteriorTable(msgspec.Struct, forbid_unknown_fields=True):
+    """The table [posterior] of a vehicle file: see `identify.Posterior`."""
+
+    parameters: Annotated[list[str], msgspec.Meta(min_length=1)]
+    standard_deviations: list[float]
+    correlations: list[list[float]]
+
+    @classmethod
+    def of(cls, value: object) -> Self:
+        """Converts the table of a file. Raises ParameterError for an invalid one."""
+        try:
+            return msgspec.convert(value, cls)
+        except msgspec.ValidationError as error:
+            raise ParameterError(f"posterior: {error}") from None
 
 
 def table(value: object, key: str, expected: str = "a table") -> dict[str, Any]:

@@ -30,7 +30,7 @@ ROTOR_DEFAULTS = ("axis", "thrust_coefficient", "torque_coefficient", "inertia")
 LAGS = ("time_constant_up", "time_constant_down")
 MOTOR_KEYS = (*LAGS, "speed_min", "speed_max")  # motor parameters that [[rotors]] may hold
 _NEEDED = ", which every vehicle needs"
-_HEAD = ("name", "kind", "sources")
+_HEAD = ("name", "kind", "posterior", "sources")
 
 # suffix: the corresponding SI unit and the factor
 _SUFFIXES: dict[str, tuple[str, float]] = {
@@ -86,6 +86,8 @@ def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
     files.refuse_unknown(tables, (*_HEAD, "rotor", "rotors", *TABLES), "", _hint)
     files.refuse_missing(tables, ("name", "body", "rotors", "motor"), "", _NEEDED)
     rotors, motors = _rotors(tables)
+    if "posterior" in tables:
+        files.PosteriorTable.of(tables["posterior"])
     resolve: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "motor": lambda table: _motor(table, motors),
         "rate_controller": _rate_controller,

@@ -9,7 +9,7 @@ import msgspec
 from propwash.vehicle import parameters as p
 from propwash.vehicle.fields import number_or_each
 from propwash.vehicle.files._reader import LAGS, MOTOR_KEYS, ROTOR_DEFAULTS, TABLES
-from propwash.vehicle.tables import SOURCES, file_struct
+from propwash.vehicle.tables import SOURCES, PosteriorTable, file_struct
 
 
 def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
@@ -41,6 +41,7 @@ def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
             ("rotor", defaults | msgspec.UnsetType, msgspec.UNSET),
             ("rotors", Annotated[list[rotor], msgspec.Meta(min_length=1)]),  # type: ignore[valid-type]
             *tables,
+            ("posterior", PosteriorTable | msgspec.UnsetType, msgspec.UNSET),
             ("sources", SOURCES | msgspec.UnsetType, msgspec.UNSET),
         ],
         kw_only=True,
