@@ -20,6 +20,7 @@ from __future__ import annotations
 from propwash.race._courses import LESSON, Course, courses, find_course
 from propwash.race._estimates import Estimates, EstimationErrors
 from propwash.race._fastest import FASTEST_LIMITS, fastest_path, fastest_time
+from propwash.race._fastest_pilot import FastestPilot
 from propwash.race._fly import fly
 from propwash.race._interface import (
     Briefing,
@@ -69,6 +70,7 @@ __all__ = [
     "Course",
     "Estimates",
     "EstimationErrors",
+    "FastestPilot",
     "Image",
     "Passage",
     "Pilot",
