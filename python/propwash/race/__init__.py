@@ -34,8 +34,10 @@ from propwash.race._interface import (
     Sighting,
     mounted_camera,
 )
+from propwash.race._isolated import isolated, load_pilot
+from propwash.race._navigation import Navigation
 from propwash.race._pilot import SensorPilot
-from propwash.race._plan import LIMITS
+from propwash.race._plan import LIMITS, Planner, PlanStart, RacePath
 from propwash.race._race import (
     COLLISION_RADIUS,
     PERIOD,
@@ -72,11 +74,15 @@ __all__ = [
     "EstimationErrors",
     "FastestPilot",
     "Image",
+    "Navigation",
     "Passage",
     "Pilot",
     "PilotEstimate",
     "PilotMaker",
+    "PlanStart",
+    "Planner",
     "RaceFlight",
+    "RacePath",
     "Range",
     "Readings",
     "Result",
@@ -91,7 +97,9 @@ __all__ = [
     "find_course",
     "fly",
     "gates_in_order",
+    "isolated",
     "judge",
+    "load_pilot",
     "mounted_camera",
     "passages",
     "report",

@@ -28,7 +28,7 @@ from propwash.world import Gate, Scene
 Array = NDArray[np.float64]
 
 FASTEST_LIMITS = Limits(
-    thrust=0.97,
+    thrust=0.995,
     rates=(8.0, 8.0, 1.0),
     tilt=TILT - 0.02,
     rotor_thrust_min=0.15,
@@ -51,14 +51,15 @@ def fastest_path(
     vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
     *,
     limits: Limits = FASTEST_LIMITS,
-    margin: float = 0.3,
+    margin: float = 0.25,
     wind: ArrayLike = (0.0, 0.0, 0.0),
     progress: Callable[[TimeOptimal], None] | None = None,
 ) -> TimeOptimal:
     """Returns the fastest path through a course that predictive control follows.
 
     limits: of the path; what they leave is for the controller. margin: m, between the path and the
-    frames at the passages. wind: (3,) m/s, world frame. progress as for time_optimal().
+    frames at the passages, and the ground. wind: (3,) m/s, world frame. progress as for
+    time_optimal().
 
     It leads under or over a gate to which it comes from the wrong side. Frames and other items are
     not avoided elsewhere. Requires casadi and scipy. Raises ValueError or TypeError as
@@ -67,10 +68,10 @@ def fastest_path(
     margin = _checks.not_negative("margin", margin, "m")
     gates = course_gates(scene)
     point, heading = start_pose(scene)
-    places = [Ball(point), *openings(gates, sides(point, gates), margin, margin + TURN_MARGIN), run_out(gates[-1])]
+    places = openings(gates, sides(point, gates), margin, margin + TURN_MARGIN)
     return time_optimal(
-        places, vehicle, limits=limits, start=start(heading), end=FREE, region=above(margin),
-        wind=wind, progress=progress,
+        [Ball(point), *places, run_out(gates[-1])], vehicle, limits=limits, start=start(heading),
+        end=FREE, region=above(margin), wind=wind, progress=progress,
     )  # fmt: skip
 
 

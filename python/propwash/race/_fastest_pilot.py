@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks
 from propwash.race import _fastest, _plan
 from propwash.race._interface import Briefing, PilotEstimate, Readings
 from propwash.race._navigation import Navigation
@@ -106,6 +105,11 @@ class FastestPilot:
         """The estimates of motion and gates."""
         return self._navigation
 
+    @property
+    def reserve(self) -> float:
+        """Fraction of the thrust that paths leave for the observed disturbance."""
+        return self._reserve
+
     def __call__(self, readings: Readings) -> tuple[Command, PilotEstimate]:
         """Returns the rotor speeds to command, and the estimate that they are based on."""
         dt = self._navigation.update(readings)
@@ -177,9 +181,7 @@ class FastestPilot:
         gates = self._navigation.filter.gates
         for allowed in (limits, ROTOR_LIMITS):
             try:
-                following = path.replanned(
-                    node, self._places()[first:], limits=allowed, motion=x
-                )
+                following = path.replanned(node, self._places()[first:], limits=allowed, motion=x)
             except ValueError:
                 continue  # the gate is too near for the limits
             self._next = self._begin + float(path.time[node]), following, first

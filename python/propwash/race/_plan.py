@@ -257,9 +257,7 @@ class Planner:
                 p, v, a, j, s = (position(time, order) for order in range(5))
                 return Reference(time, p, v, a, j, s, zero, zero, zero)
 
-            yaw = looking(
-                sampled, yaw_knots, self._vehicle, self._look, heading, self.wind
-            )
+            yaw = looking(sampled, yaw_knots, self._vehicle, self._look, heading, self.wind)
         first = heading if start is None else float(start.yaw[0])
         if first is not None:
             yaw += 2.0 * np.pi * np.round((first - yaw[0]) / (2.0 * np.pi))
@@ -324,7 +322,10 @@ def look_spline(
     look: Look,
     start: Array,
 ) -> BSpline:
-    """The yaw [rad] over a duration [s], from `start` (3,), yaw with two derivatives; see looking()."""
+    """The yaw [rad] over a duration [s]; see looking().
+
+    start: (3,) yaw at time 0, with two derivatives.
+    """
     knots = _grid(duration, _LOOK_KNOTS)
     yaw = looking(sampled, knots, vehicle, look, float(start[0]), np.zeros(3))
     yaw += 2.0 * np.pi * np.round((start[0] - yaw[0]) / (2.0 * np.pi))

@@ -99,9 +99,9 @@ class Mpc:
     def command(self, state: MulticopterState | FleetState, time: float) -> RotorSpeeds:
         """Returns the rotor speeds to command in `state` at a time of the reference [s].
 
-        After the end of the reference the velocity of its last row is held. Raises ValueError for a time before
-        that of the last command and for states of another shape or that are not finite; the
-        controller is then unchanged.
+        After the end of the reference the velocity of its last row is held. Raises ValueError for
+        a time before that of the last command and for states of another shape or that are not
+        finite; the controller is then unchanged.
         """
         now = _checks.number("time", time)
         if self._last is not None and now < self._last:

@@ -42,9 +42,7 @@ one that is near: the plan of "fast", for the same dynamics."""
 class TimeOptimal(Path):
     """A time-optimal path, as returned by time_optimal(); at rest outside its duration."""
 
-    def __init__(
-        self, problem: Problem, nodes: Nodes, position: PPoly, yaw: CubicSpline
-    ) -> None:
+    def __init__(self, problem: Problem, nodes: Nodes, position: PPoly, yaw: CubicSpline) -> None:
         self._problem, self._nodes = problem, nodes
         self._position, self._yaw = position, yaw
 
@@ -226,7 +224,9 @@ def _path(shooting: Shooting, nodes: Nodes) -> TimeOptimal:
         acceleration = shooting.derivative(moving, nodes.commands)[:, 3:6]
         ends.append(np.stack([side[:, :3], side[:, 3:6], acceleration], axis=1))
     position = hermite(time, np.concatenate(ends, axis=1))
-    return TimeOptimal(shooting.problem, nodes, position, CubicSpline(time, _headings(states[:, 6:10])))
+    return TimeOptimal(
+        shooting.problem, nodes, position, CubicSpline(time, _headings(states[:, 6:10]))
+    )
 
 
 def _headings(attitude: Array) -> Array:
