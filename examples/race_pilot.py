@@ -39,7 +39,8 @@ class Pilot:
 
     def command(self, time: float) -> tuple[Command, race.PilotEstimate]:
         """The point of the path at a time [s], and the estimate."""
-        return self.path.sample(np.array([time - self.begin]))[0].command(), self.navigation.estimate
+        row = self.path.sample(np.array([time - self.begin]))[0]
+        return row.command(), self.navigation.estimate
 
     def plan(self, time: float) -> None:
         """Continues the path through the gates where they are estimated now."""

@@ -210,8 +210,7 @@ class SensorPilot:
     def _approach(self) -> Array:
         """(n,) s, times before the points of the route in which the path may have to change."""
         aside = self._uncertain[self._route.gate] * self._route.is_passage
-        reaction = _REACTION + self._briefing.sensors.latency
-        return np.where(aside > 0.0, reaction + 2.0 * np.sqrt(aside / _SIDE_ACCELERATION), 0.0)
+        return np.where(aside > 0.0, _REACTION + 2.0 * np.sqrt(aside / _SIDE_ACCELERATION), 0.0)
 
     def _look(self, position: Array, thrust_axis: Array, default: Array) -> Array:
         """Directions in which the camera sees the gates that are not known well enough."""
