@@ -83,7 +83,8 @@ def fastest_time(
 
     It is the time of the best motion found, a local optimum, so a faster one may exist. Its
     body rates are at most 20 rad/s, and its commands are constant for up to 0.04 s; motor lag is
-    neglected, and frames are no obstacles between the gates.
+    neglected, and frames are no obstacles between the gates, but for one to which it comes from
+    behind.
     Exceptions are those of fastest_path().
     """
     gates = course_gates(scene)
