@@ -33,6 +33,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["--seed", "2", "--width", "64", "--out", "flight.png"],
         ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"image flight\.png"],
     ),
+    ("race_pilot.py", ["--seed", "3", "--isolate"], ["11 of 11 gates, score 9"]),
     (
         "arcade_pilot.py",
         ["--course", "tower", "--mode", "angle", "--out", "logs"],

@@ -93,6 +93,38 @@ def test_a_reset_forgets_the_flight(eight: Reference) -> None:
     assert np.array_equal(first, again)
 
 
+def test_another_reference_is_followed_with_the_same_disturbance(eight: Reference) -> None:
+    uav = pw.Multicopter("flightgoggles", noise=False)
+    uav.reset(position=eight.position[0])
+    uav.wind = np.array([0.0, 5.0, 0.0])
+    mpc = Mpc("flightgoggles", eight)
+    for k in range(60):
+        uav.step(mpc.command(uav.state, float(eight.time[k])), substeps=SUBSTEPS)
+    force = np.asarray(mpc.disturbance_force)
+    higher = replace(eight, position=eight.position + np.array([0.0, 0.0, 0.1]))
+    mpc.follow(higher[60:])
+    assert np.array_equal(mpc.disturbance_force, force)
+    for k in range(60, 160):
+        uav.step(mpc.command(uav.state, float(eight.time[k])), substeps=SUBSTEPS)
+    assert uav.state.position[2] - eight.position[160, 2] == pytest.approx(0.1, abs=0.05)
+    with pytest.raises(ValueError, match="reference: expected one vehicle"):
+        mpc.follow(stack([eight, eight]))
+
+
+def test_a_vehicle_flies_on_after_the_end_of_a_reference_in_motion(eight: Reference) -> None:
+    """It does not brake before the end, although the horizon reaches beyond it."""
+    count = 150
+    uav = pw.Multicopter("flightgoggles", noise=False)
+    uav.reset(position=eight.position[0])
+    mpc = Mpc("flightgoggles", eight[: count + 1])
+    for k in range(count):
+        uav.step(mpc.command(uav.state, float(eight.time[k])), substeps=SUBSTEPS)
+    assert np.linalg.norm(uav.state.velocity - eight.velocity[count]) < 0.5
+    velocity = eight.velocity[count]
+    mpc.command(uav.state, float(eight.time[count]))
+    assert np.linalg.norm(mpc.plan[-1] - mpc.plan[0] - 0.8 * velocity) < 1.0
+
+
 def refusals(eight: Reference) -> dict[str, Any]:
     falling = replace(eight, acceleration=np.tile([0.0, 0.0, -9.81], (len(eight), 1)))
     state = pw.Multicopter("flightgoggles").state

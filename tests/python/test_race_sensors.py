@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from propwash import race
 from propwash.__main__ import main
 from propwash.race import _map as _race_map
-from propwash.race import _pilot, _plan, _wind
+from propwash.race import _navigation, _plan, _wind
 from propwash.race._instruments import Instruments
 from propwash.world import Gate, Plane, Scene, Start
 
@@ -313,7 +313,7 @@ def test_a_path_misses_a_moved_gate_by_the_product_with_aside() -> None:
         offset = generator.normal(size=2)
         crossing = (offset @ axis) / (course @ axis) * course
         miss = (crossing - offset) @ left
-        assert _pilot._aside(yaw, course) @ offset == pytest.approx(-miss)
+        assert _navigation._aside(yaw, course) @ offset == pytest.approx(-miss)
 
 
 class Known(types.SimpleNamespace):
@@ -336,15 +336,15 @@ def test_errors_of_the_vehicle_count_unless_the_gate_shares_them(
     covariance = np.diag(np.full(15 + 3 * gates, 0.01**2))
     covariance[[6, 7], [6, 7]] = 0.3**2
     known = Known(gates=np.zeros((gates, 3)), covariance=covariance)
-    monkeypatch.setattr(pilot, "_filter", known)
-    is_narrow = pilot._tolerance < 3.0 * 0.3
+    monkeypatch.setattr(pilot._navigation, "filter", known)
+    is_narrow = pilot._navigation._tolerance < 3.0 * 0.3
     assert is_narrow.any()
-    assert (pilot._uncertainty()[is_narrow] > 0.0).all()
+    assert (pilot._navigation.uncertainty(pilot._courses)[is_narrow] > 0.0).all()
     shared = np.zeros_like(covariance)
     for k in range(2):
         shared[np.ix_(rows[k::2], rows[k::2])] = 0.3**2
     known.covariance = shared + np.diag(np.full(len(covariance), 0.01**2))
-    assert (pilot._uncertainty() == 0.0).all()
+    assert (pilot._navigation.uncertainty(pilot._courses) == 0.0).all()
 
 
 def test_a_path_is_kept_just_before_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +355,7 @@ def test_a_path_is_kept_just_before_a_point(monkeypatch: pytest.MonkeyPatch) -> 
         motion = pilot._path.motion(at - before)
         actual = motion.position[0] + [0.3, 0.0, -0.4]
         state = Known(position=actual, velocity=motion.position[1])
-        monkeypatch.setattr(pilot, "_filter", Known(state=state))
+        monkeypatch.setattr(pilot._navigation, "filter", Known(state=state))
         start = motion.position[0] if is_kept else actual
         assert pilot._anchored(motion).position[0] == pytest.approx(start)
 

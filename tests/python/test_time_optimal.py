@@ -335,6 +335,32 @@ PUBLISHED = {"split-s": 17.56}
 """s: CPC, from hours of computation, as reported with TOGT (Qin et al., ICRA 2024)."""
 
 
+def test_a_path_is_planned_again_from_a_node_through_moved_gates(
+    plans: dict[str, tj.TimeOptimal],
+) -> None:
+    path, node = plans["fast"], 4
+    assert path.time[node] < path.knots[1]
+    same = path.replanned(node, TRACK[1:])
+    assert same.duration == pytest.approx(path.duration - path.time[node], rel=2e-3)
+    moved = [tj.Ball((5.3, 2.4, 3.0), 0.3), *TRACK[2:]]
+    again = path.replanned(node, moved, limits=replace(BRISK, thrust=0.8))
+    for name, part in vars(again.states).items():
+        if name != "rotor_speeds":
+            assert part[0] == pytest.approx(getattr(path.states, name)[node], abs=1e-3)
+    position, _ = again.evaluate(again.knots[1])
+    assert violation(moved[0], position[0], position[1]) < 1e-2
+    assert again.duration > same.duration
+    start = pw.MulticopterState(*(part[node] for part in vars(path.states).values()))
+    shifted = replace(start, position=start.position + np.array([0.0, 0.0, 0.2]))
+    assert path.replanned(node, moved, motion=shifted).states.position[0] == pytest.approx(
+        shifted.position
+    )
+    with pytest.raises(ValueError, match="gates: expected the 4 after node 4, got 3"):
+        path.replanned(node, TRACK[2:])
+    with pytest.raises(ValueError, match="node: expected a whole number"):
+        path.replanned(len(path.time), TRACK[1:])
+
+
 @pytest.mark.slow
 def test_the_split_s_is_as_fast_as_the_published_optimum() -> None:
     example = runpy.run_path(str(EXAMPLE))

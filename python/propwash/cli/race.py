@@ -11,6 +11,7 @@ from propwash import race, viz
 from propwash._files import check_file
 from propwash.cli._options import add_command, option
 from propwash.cli._shared import VEHICLE, image_size, progress
+from propwash.vehicle import files as vehicles
 from propwash.vehicle.turbulence import Dryden
 from propwash.vehicle.validation import located
 from propwash.viz import video as _video
@@ -49,12 +50,28 @@ class RaceOptions:
         low=0.0,
         high=100.0,
     )
+    mass: float = option(
+        "factor on the mass of the vehicle that flies, unknown to planner, pilot and controllers",
+        1.0,
+        low=0.5,
+        high=2.0,
+    )
     fastest: bool = option(
-        'fly the time-optimal path (pip install "propwash[optimal]"), not that of the planner',
+        'fly time-optimal paths (pip install "propwash[optimal]"), not those of the planner',
         False,
     )
     sensors: bool = option(
         "fly by IMU, infrared beacons and range finder, without knowing the true state",
+        False,
+        group=_SENSORS,
+    )
+    pilot: str | None = option(
+        "pilot by sensors: a class or function of a Briefing (default: the built-in pilot)",
+        metavar="FILE.py:NAME",
+        group=_SENSORS,
+    )
+    isolate: bool = option(
+        "run the pilot in a process of its own",
         False,
         group=_SENSORS,
     )
@@ -94,6 +111,7 @@ def _sensor_options(options: RaceOptions) -> dict[str, Any]:
     """The arguments of race.fly for a flight by sensors."""
     chosen = [n for n in ("mount", *_FIELDS) if getattr(options, n) is not None]
     if not options.sensors:
+        chosen += [n for n in ("pilot", "isolate") if getattr(options, n)]
         if chosen:
             raise ValueError(f"--{chosen[0]}: expected with --sensors")
         return {"dtype": options.dtype}
@@ -104,7 +122,12 @@ def _sensor_options(options: RaceOptions) -> dict[str, Any]:
         if name != "mount":
             with located(f"--{name}"):
                 suite = replace(suite, **{_FIELDS[name]: getattr(options, name)})
-    return {"pilot": race.SensorPilot, "sensors": suite}
+    pilot: race.PilotMaker = race.FastestPilot if options.fastest else race.SensorPilot
+    if options.pilot is not None:
+        if options.fastest:
+            raise ValueError("--fastest: expected without --pilot, which chooses its own paths")
+        pilot = race.load_pilot(options.pilot)
+    return {"pilot": race.isolated(pilot) if options.isolate else pilot, "sensors": suite}
 
 
 def run(options: RaceOptions) -> None:
@@ -135,13 +158,13 @@ def run(options: RaceOptions) -> None:
 def _fly(options: RaceOptions, seed: int, **arguments: Any) -> race.Result:
     course = race.find_course(options.course)
     scene, wind = course.scene(seed), (*options.wind, 0.0)
-    if options.fastest:
-        if options.sensors:
-            raise ValueError("--fastest: expected without --sensors, as the path needs the gates")
+    known = vehicles.load(options.vehicle)
+    if options.fastest and not options.sensors:
         arguments["path"] = race.fastest_path(scene, options.vehicle, wind=wind)
     return race.fly(
         seed,
-        options.vehicle,
+        known.replace(body={"mass": options.mass * known.body.mass}),
+        control_vehicle=known,
         scene=scene,
         nominal=course.scene(None),
         wind=wind,

@@ -20,6 +20,7 @@ from __future__ import annotations
 from propwash.race._courses import LESSON, Course, courses, find_course
 from propwash.race._estimates import Estimates, EstimationErrors
 from propwash.race._fastest import FASTEST_LIMITS, fastest_path, fastest_time
+from propwash.race._fastest_pilot import FastestPilot
 from propwash.race._fly import fly
 from propwash.race._interface import (
     Briefing,
@@ -33,8 +34,10 @@ from propwash.race._interface import (
     Sighting,
     mounted_camera,
 )
+from propwash.race._isolated import isolated, load_pilot
+from propwash.race._navigation import Navigation
 from propwash.race._pilot import SensorPilot
-from propwash.race._plan import LIMITS
+from propwash.race._plan import LIMITS, Planner, PlanStart, RacePath
 from propwash.race._race import (
     COLLISION_RADIUS,
     PERIOD,
@@ -69,12 +72,17 @@ __all__ = [
     "Course",
     "Estimates",
     "EstimationErrors",
+    "FastestPilot",
     "Image",
+    "Navigation",
     "Passage",
     "Pilot",
     "PilotEstimate",
     "PilotMaker",
+    "PlanStart",
+    "Planner",
     "RaceFlight",
+    "RacePath",
     "Range",
     "Readings",
     "Result",
@@ -89,7 +97,9 @@ __all__ = [
     "find_course",
     "fly",
     "gates_in_order",
+    "isolated",
     "judge",
+    "load_pilot",
     "mounted_camera",
     "passages",
     "report",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 
 import numpy as np
@@ -28,28 +28,22 @@ from propwash.world import Gate, Scene
 Array = NDArray[np.float64]
 
 FASTEST_LIMITS = Limits(
-    thrust=0.97,
+    thrust=0.995,
     rates=(8.0, 8.0, 1.0),
     tilt=TILT - 0.02,
     rotor_thrust_min=0.15,
     vertical_thrust_min=0.3,
 )
 """Of paths that predictive control follows."""
-_CLEARANCE = 0.6
-"""m, between the frame of a gate and a path that passes it outside."""
-_GROUND = 0.4
-"""m, minimum height of a path that a vehicle follows."""
-_BEHIND = 0.85
-"""m, between the plane of such a gate and the place behind it that the path comes from."""
-_SHARP_FRACTION = 0.45
-"""Margin of the passage in the sharp turn that follows, as a fraction of the opening."""
 _SIZE = 8.0
-"""m, width and greatest height of the window through which a path passes a gate outside."""
-_BEHIND_RADIUS = 0.6
-"""m, of the place behind the frame through which it comes to the opening."""
+"""m, width and height of the openings through which a path passes a frame outside."""
+_MIN_GAP = 1.5
+"""m, between ground and frame, from which a path leads under the frame."""
 _RUN_OUT, _RUN_OUT_RADIUS = 3.0, 1.0
 """m, distance of the end from the last gate, and its tolerance."""
-_FREE = Boundary(velocity=None, attitude=None, body_rates=None)
+TURN_MARGIN = 0.15
+"""m, additional margin of the sharp turn around a frame."""
+FREE = Boundary(velocity=None, attitude=None, body_rates=None)
 
 
 def fastest_path(
@@ -57,14 +51,15 @@ def fastest_path(
     vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
     *,
     limits: Limits = FASTEST_LIMITS,
-    margin: float = 0.3,
+    margin: float = 0.25,
     wind: ArrayLike = (0.0, 0.0, 0.0),
     progress: Callable[[TimeOptimal], None] | None = None,
 ) -> TimeOptimal:
     """Returns the fastest path through a course that predictive control follows.
 
     limits: of the path; what they leave is for the controller. margin: m, between the path and the
-    frames at the passages. wind: (3,) m/s, world frame. progress as for time_optimal().
+    frames at the passages, and the ground. wind: (3,) m/s, world frame. progress as for
+    time_optimal().
 
     It leads under or over a gate to which it comes from the wrong side. Frames and other items are
     not avoided elsewhere. Requires casadi and scipy. Raises ValueError or TypeError as
@@ -73,20 +68,10 @@ def fastest_path(
     margin = _checks.not_negative("margin", margin, "m")
     gates = course_gates(scene)
     point, heading = start_pose(scene)
-    places: list[Ball | Rectangle] = [Ball(point)]
-    previous = point
-    for gate in gates:
-        local = _rotation.rotation(gate.attitude).T @ (previous - gate.position)
-        is_behind = bool(local[0] > -MIN_APPROACH)
-        if is_behind:
-            places += _around(gate)
-        sharp = _SHARP_FRACTION * min(gate.width, gate.height) * is_behind
-        places.append(Rectangle.of(gate, max(margin, sharp)))
-        previous = np.asarray(gate.position)
-    places.append(Ball(_at(gates[-1], _RUN_OUT, 0.0), _RUN_OUT_RADIUS))
+    places = openings(gates, sides(point, gates), margin, margin + TURN_MARGIN)
     return time_optimal(
-        places, vehicle, limits=limits, start=_start(heading), end=_FREE,
-        region=_above(_GROUND), wind=wind, progress=progress,
+        [Ball(point), *places, run_out(gates[-1])], vehicle, limits=limits, start=start(heading),
+        end=FREE, region=above(margin), wind=wind, progress=progress,
     )  # fmt: skip
 
 
@@ -98,38 +83,76 @@ def fastest_time(
 
     It is the time of the best motion found, a local optimum, so a faster one may exist. Its
     body rates are at most 20 rad/s, and its commands are constant for up to 0.04 s; motor lag is
-    neglected, and frames are no obstacles between the gates.
+    neglected, and frames are no obstacles between the gates, but for one to which it comes from
+    behind.
     Exceptions are those of fastest_path().
     """
+    gates = course_gates(scene)
     point, heading = start_pose(scene)
-    windows = [Rectangle.of(gate, COLLISION_RADIUS) for gate in course_gates(scene)]
+    places = openings(gates, sides(point, gates), COLLISION_RADIUS, COLLISION_RADIUS)
     path = time_optimal(
-        [Ball(point), *windows], vehicle, limits=ROTOR_LIMITS, start=_start(heading), end=_FREE,
-        region=_above(COLLISION_RADIUS),
+        [Ball(point), *places], vehicle, limits=ROTOR_LIMITS, start=start(heading), end=FREE,
+        region=above(COLLISION_RADIUS),
     )  # fmt: skip
     return path.duration
 
 
-def _around(gate: Gate) -> list[Ball | Rectangle]:
-    """Places that lead a path from before a gate to behind it: under its frame, or else over it."""
-    half = 0.5 * gate.height + gate.border
-    low = gate.position[2] - half - _CLEARANCE
-    side = -1.0 if low - _GROUND > 2.0 * _CLEARANCE else 1.0
-    height = min(low - _GROUND, _SIZE) if side < 0.0 else _SIZE
-    attitude = _rotation.product(gate.attitude, _rotation.about_z(np.pi))
-    centre = _at(gate, 0.0, side * (half + _CLEARANCE + 0.5 * height))
-    behind = _at(gate, -_BEHIND - _BEHIND_RADIUS, side * 0.5 * (gate.height + gate.border))
-    return [Rectangle(centre, attitude, _SIZE, height), Ball(behind, _BEHIND_RADIUS)]
+def sides(point: Array, gates: Sequence[Gate]) -> list[float]:
+    """How a path from a point comes to each gate: 0 from the front; -1 under, 1 over its frame."""
+    found = []
+    for gate in gates:
+        local = _rotation.rotation(gate.attitude).T @ (point - gate.position)
+        low = gate.position[2] - 0.5 * gate.height - gate.border
+        around = -1.0 if low > _MIN_GAP else 1.0
+        found.append(around if local[0] > -MIN_APPROACH else 0.0)
+        point = np.asarray(gate.position)
+    return found
+
+
+def openings(
+    gates: Sequence[Gate], sides: Sequence[float], margin: float, in_turns: float
+) -> list[Rectangle]:
+    """The places that a path passes; see sides().
+
+    margin: m, from the frames. in_turns: m, the same of those that it goes around.
+    """
+    places = []
+    for gate, side in zip(gates, sides, strict=True):
+        if side:
+            places += _around(gate, side, in_turns)
+        places.append(Rectangle.of(gate, in_turns if side else margin))
+    return places
+
+
+def _around(gate: Gate, side: float, margin: float) -> list[Rectangle]:
+    """Openings that lead a path from before a gate to behind it, under or over its frame."""
+    frame = 0.5 * gate.height + gate.border
+    backwards = _rotation.product(gate.attitude, _rotation.about_z(np.pi))
+    to_opening = _rotation.product(gate.attitude, _rotation.about_y(0.5 * np.pi * side))
+    outside = _at(gate, 0.0, side * (frame + margin + 0.5 * _SIZE))
+    behind = -0.5 * (gate.depth + _SIZE) - margin
+    edges = [side * frame, side * 0.5 * gate.height]
+    return [
+        Rectangle(outside, backwards, _SIZE, _SIZE),
+        *(Rectangle(_at(gate, behind, edge), to_opening, _SIZE, _SIZE) for edge in edges),
+    ]
+
+
+def run_out(gate: Gate) -> Ball:
+    """The end of a path, beyond the last gate."""
+    return Ball(_at(gate, _RUN_OUT, 0.0), _RUN_OUT_RADIUS)
+
+
+def start(heading: float) -> Boundary:
+    """A start at rest with a heading [rad]."""
+    return Boundary(attitude=_rotation.about_z(heading))
+
+
+def above(height: float) -> Array:
+    """The region above a height [m]."""
+    return np.array([[-np.inf, -np.inf, height], [np.inf] * 3])
 
 
 def _at(gate: Gate, along: float, up: float) -> Array:
     """A point in the middle plane of a gate, from its centre [m]."""
     return np.asarray(_rotation.rotation(gate.attitude) @ [along, 0.0, up] + gate.position)
-
-
-def _start(heading: float) -> Boundary:
-    return Boundary(attitude=_rotation.about_z(heading))
-
-
-def _above(height: float) -> Array:
-    return np.array([[-np.inf, -np.inf, height], [np.inf] * 3])

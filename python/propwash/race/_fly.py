@@ -320,7 +320,7 @@ def _simulated(
     fleet.outer_loops = _loops(fleet.outer_loops)
     fleet.reset(position=point, attitude=np.array(_rotation.about_z(heading)))
     motion = {name: [getattr(fleet, name).astype(np.float64)] for name in _RECORDED}
-    rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
+    rows = int(min(path.duration, time_limit) / PERIOD)
     time = np.arange(rows + 1, dtype=np.float64) * PERIOD
     if isinstance(path, TimeOptimal):
         mpc = Mpc(control_vehicle, path.sample(time), size=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.race import _plan
-from propwash.race._interface import Briefing, PilotEstimate, Range, Readings, Sighting
+from propwash.race._interface import Briefing, PilotEstimate, Readings
+from propwash.race._navigation import Navigation
 from propwash.race._plan import PlanStart
 from propwash.race._route import route
-from propwash.race._view import GateView
 from propwash.race._wind import WindEstimate
 from propwash.trajectories import Limits, Reference
 from propwash.vehicle.commands import Command
-from propwash.vehicle.multicopter import MotionEstimate
 
 if TYPE_CHECKING:
     from propwash.estimate import ErrorStateFilter
@@ -34,12 +32,6 @@ _PASSED = 0.05
 """s, before a point, from which a new plan leaves it out."""
 _HORIZON = 60.0
 """m, length of a plan in flight."""
-_SIGMAS = 3.0
-"""Standard deviations of a gate's position that must be within its opening for a fast approach."""
-_MARGIN = 0.25
-"""m, between vehicle and frame, for the error of the flight."""
-_RADIUS = 0.15
-"""m, of the vehicle."""
 _SIDE_ACCELERATION = 15.0
 """m/s^2, with which a path is moved sideways to a gate that is seen late."""
 _REACTION = 0.3
@@ -59,14 +51,6 @@ _MAX_ERROR = 0.3
 _REJOIN = 0.5
 """s, before a point, in which plans start on the path in spite of such an error: a plan from the
 estimated motion would come to the point from the side."""
-_MAX_SLOPE = 1.0
-"""The largest slope of a path to a gate's axis, in the estimate of how far it misses the gate."""
-_POSITION = slice(6, 8)
-"""Rows of the horizontal position in the covariance of the filter."""
-_HISTORY = 64
-"""IMU readings that the filter keeps beyond the delay of the other sensors."""
-_MAX_RANGE = 20.0
-"""m, of the range finder."""
 
 
 class SensorPilot:
@@ -79,28 +63,18 @@ class SensorPilot:
     def __init__(self, briefing: Briefing, limits: Limits | None = None) -> None:
         self._briefing = briefing
         gates = briefing.gates
-        half = 0.5 * briefing.yaw
-        attitude = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
-        start = MotionEstimate(briefing.position, np.zeros(3), attitude)
-        kept = round(briefing.sensors.latency / briefing.dt) + _HISTORY
         vehicle = briefing.vehicle
-        from propwash.estimate import ErrorStateFilter  # only now, as gym imports this module
-
-        self._filter = ErrorStateFilter(
-            vehicle.imu, start, gates=gates, gravity=vehicle.body.gravity, history=kept
-        )
+        self._navigation = Navigation(briefing)
         self._limits = limits or briefing.limits or _plan.LIMITS
         self._wind = WindEstimate(vehicle, _plan.drag_of(vehicle))
-        self._view = GateView.of(briefing.sensors.camera, briefing.sensors.reach)
-        self._route = route(briefing.position, gates, self._view.hover_elevation)
-        self._tolerance = np.array([0.5 * g.width - _RADIUS - _MARGIN for g in gates])
+        self._route = route(briefing.position, gates, self._navigation.view.hover_elevation)
         points = self._route.points(gates)
         self._courses = self._route.courses(gates)
         self._points = points
         """The points of the route for which the path was planned."""
         self._next = 1
         """Number of the first point of the route that is still ahead."""
-        self._uncertain = self._uncertainty()
+        self._uncertain = self._navigation.uncertainty(self._courses)
         self._ends = [*np.flatnonzero(self._route.is_stop).tolist(), len(points) - 1]
         """Numbers of the points at which the legs of the route end, at rest."""
         self._planners = [
@@ -125,7 +99,7 @@ class SensorPilot:
     @property
     def filter(self) -> ErrorStateFilter:
         """The filter, whose covariance states how accurate the estimate is."""
-        return self._filter
+        return self._navigation.filter
 
     @property
     def wind(self) -> Array:
@@ -134,18 +108,9 @@ class SensorPilot:
 
     def __call__(self, readings: Readings) -> tuple[Command, PilotEstimate]:
         """Returns the command of the tracking controller, and the estimate that it is based on."""
-        dt = readings.time - self._filter.time
-        if dt > 0.0:
-            self._filter.propagate(readings.gyroscope, readings.accelerometer, dt)
-        if readings.beacons is not None:
-            self._see(readings.beacons)
-        if readings.range is not None:
-            self._measure(readings.range)
+        dt = self._navigation.update(readings)
         if self._tick % _COMMAND_STEPS == 0 or self._command is None or self._estimate is None:
-            motion = self._filter.state
-            self._estimate = PilotEstimate(
-                motion.position, motion.velocity, motion.attitude, self._filter.gates
-            )
+            self._estimate = motion = self._navigation.estimate
             if self._command is not None:
                 self._wind.update(
                     readings.accelerometer, motion.velocity, motion.attitude, _COMMAND_STEPS * dt
@@ -153,19 +118,6 @@ class SensorPilot:
             self._command = self._next_command(readings.time)
         self._tick += 1
         return self._command, self._estimate
-
-    def _see(self, seen: Sighting) -> None:
-        if len(seen.gates):
-            sensors = self._briefing.sensors
-            self._filter.update_beacons(
-                seen.gates, seen.corners, seen.u, seen.v, sensors.camera, sensors.deviation,
-                time=seen.time,
-            )  # fmt: skip
-
-    def _measure(self, reading: Range) -> None:
-        if reading.range < _MAX_RANGE:
-            variance = self._briefing.sensors.range_variance
-            self._filter.update_range(reading.range, variance=variance, time=reading.time)
 
     def _next_command(self, time: float) -> Command:
         if self._rows is None or self._row >= len(self._rows):
@@ -186,8 +138,8 @@ class SensorPilot:
         for planner in self._planners:
             planner.wind = self.wind
         end = self._ends[0]
-        points = self._route.points(self._briefing.gates, self._filter.gates)
-        uncertain = self._uncertainty()
+        points = self._route.points(self._briefing.gates, self.filter.gates)
+        uncertain = self._navigation.uncertainty(self._courses)
         if now >= self._path.duration and len(self._ends) > 1:
             self._start_leg(time, points, uncertain)
             return
@@ -214,7 +166,7 @@ class SensorPilot:
 
     def _anchored(self, motion: PlanStart) -> PlanStart:
         """The motion at which a plan starts: of the path, or if it is far, the estimated one."""
-        estimate = self._filter.state
+        estimate = self.filter.state
         if np.linalg.norm(motion.position[0] - estimate.position) < _MAX_ERROR:
             return motion
         speed = float(np.linalg.norm(estimate.velocity))
@@ -255,25 +207,6 @@ class SensorPilot:
         is_near = (times > now) & np.isfinite(times)
         return bool((moved > _MOVED * np.maximum(times - now, 1.0))[is_near].any())
 
-    def _uncertainty(self) -> Array:
-        """(g,) m, by how much a gate may be further aside than a path through its centre allows."""
-        gates, offsets = self._briefing.gates, self._filter.gates
-        covariance = self._filter.covariance
-        of_position = covariance[_POSITION, _POSITION]
-        first = len(covariance) - 3 * len(gates)
-        sides = np.zeros(len(gates))
-        for number, gate in enumerate(gates):
-            xy = slice(first + 3 * number, first + 3 * number + 2)
-            aside = _aside(gate.yaw + offsets[number, 2], self._courses[number])
-            bound = float(abs(aside) @ gate.perturbation[:2])
-            of_gate = min(_SIGMAS * _deviation(aside, covariance[xy, xy]), bound)
-            # errors of the vehicle that it shares with the gate do not count
-            shared = covariance[_POSITION, xy]
-            relative = of_position + covariance[xy, xy] - shared - shared.T
-            of_both = of_gate + _SIGMAS * _deviation(aside, of_position)
-            sides[number] = min(_SIGMAS * _deviation(aside, relative), of_both)
-        return np.where(sides > self._tolerance, sides, 0.0)
-
     def _approach(self) -> Array:
         """(n,) s, times before the points of the route in which the path may have to change."""
         aside = self._uncertain[self._route.gate] * self._route.is_passage
@@ -283,19 +216,7 @@ class SensorPilot:
         """Directions in which the camera sees the gates that are not known well enough."""
         ahead = np.unique(self._route.gate[self._next :])
         chosen = ahead[self._uncertain[ahead] > 0.0]
-        poses = self._route.axes(self._briefing.gates, self._filter.gates)
-        return self._view.directions(
+        poses = self._route.axes(self._briefing.gates, self.filter.gates)
+        return self._navigation.view.directions(
             position, thrust_axis, default, poses[0][chosen], poses[1][chosen, :, 0]
         )
-
-
-def _aside(yaw: float, course: Array) -> Array:
-    """(2,), by whose product with the offset of a gate a path misses its centre to the side."""
-    axis, left = np.array([np.cos(yaw), np.sin(yaw)]), np.array([-np.sin(yaw), np.cos(yaw)])
-    slope = float(course @ left) / max(float(course @ axis), 1e-3)
-    return np.asarray(left - np.clip(slope, -_MAX_SLOPE, _MAX_SLOPE) * axis)
-
-
-def _deviation(factors: Array, covariance: Array) -> float:
-    """The standard deviation of the product of factors with a random vector."""
-    return math.sqrt(max(float(factors @ covariance @ factors), 0.0))

@@ -251,7 +251,13 @@ class Planner:
             yaw = _headings(curve(np.interp(yaw_knots, time, u), 1), heading)
         else:
             yaw_knots = _grid(time[-1], _LOOK_KNOTS)
-            yaw = self._looking(position, yaw_knots, heading)
+            zero = np.zeros(1)
+
+            def sampled(time: Array) -> Reference:
+                p, v, a, j, s = (position(time, order) for order in range(5))
+                return Reference(time, p, v, a, j, s, zero, zero, zero)
+
+            yaw = looking(sampled, yaw_knots, self._vehicle, self._look, heading, self.wind)
         first = heading if start is None else float(start.yaw[0])
         if first is not None:
             yaw += 2.0 * np.pi * np.round((first - yaw[0]) / (2.0 * np.pi))
@@ -263,25 +269,6 @@ class Planner:
             time,
             u,
         )
-
-    def _looking(self, position: BSpline, knots: Array, heading: float | None) -> Array:
-        """Headings (K,) [rad] at the knots, each the mean of those desired around it."""
-        from scipy.ndimage import gaussian_filter1d
-
-        assert self._look is not None
-        time = _grid(knots[-1], _LOOK_PERIOD)
-        p, v, a, j, s = (position(time, order) for order in range(5))
-        zero = np.zeros(len(time))
-        force = flatness(
-            Reference(time, p, v - self.wind, a, j, s, zero, zero, zero), self._vehicle
-        ).specific_force
-        axis = force / np.maximum(np.linalg.norm(force, axis=1), 1e-9)[:, None]
-        ahead = np.minimum(time + _LOOK_AHEAD, time[-1])
-        far = position(ahead) - p
-        default = np.where(np.linalg.norm(far, axis=1)[:, None] > 0.5, far, v)
-        angles = _headings(self._look(p, axis, default), heading)
-        smooth = gaussian_filter1d(angles, 0.5 * _LOOK_KNOTS / _LOOK_PERIOD, mode="nearest")
-        return np.asarray(np.interp(knots, time, smooth))
 
     def _remembered(self, remaining: Array) -> Array:
         """Maximum speeds [m/s] at distances to the last point [m]."""
@@ -297,6 +284,53 @@ class Planner:
             distance = np.concatenate([self._caps[0][before], distance])
             speeds = np.concatenate([self._caps[1][before], speeds])
         self._caps = (distance, speeds)
+
+
+def looking(
+    sampled: Callable[[Array], Reference],
+    knots: Array,
+    vehicle: VehicleParameters,
+    look: Look,
+    heading: float | None,
+    wind: Array,
+) -> Array:
+    """Headings (K,) [rad] at the knots (K,) [s], each the mean of those desired around it.
+
+    sampled: the motion at times; its yaw is not used.
+    """
+    from scipy.ndimage import gaussian_filter1d
+
+    time = _grid(knots[-1], _LOOK_PERIOD)
+    motion = sampled(time)
+    zero = np.zeros(len(time))
+    in_air = replace(
+        motion, velocity=motion.velocity - wind, yaw=zero, yaw_rate=zero, yaw_acceleration=zero
+    )
+    force = flatness(in_air, vehicle).specific_force
+    axis = force / np.maximum(np.linalg.norm(force, axis=1), 1e-9)[:, None]
+    far = sampled(np.minimum(time + _LOOK_AHEAD, time[-1])).position - motion.position
+    default = np.where(np.linalg.norm(far, axis=1)[:, None] > 0.5, far, motion.velocity)
+    angles = _headings(look(motion.position, axis, default), heading)
+    smooth = gaussian_filter1d(angles, 0.5 * _LOOK_KNOTS / _LOOK_PERIOD, mode="nearest")
+    return np.asarray(np.interp(knots, time, smooth))
+
+
+def look_spline(
+    sampled: Callable[[Array], Reference],
+    duration: float,
+    vehicle: VehicleParameters,
+    look: Look,
+    start: Array,
+) -> BSpline:
+    """The yaw [rad] over a duration [s]; see looking().
+
+    start: (3,) yaw at time 0, with two derivatives.
+    """
+    knots = _grid(duration, _LOOK_KNOTS)
+    yaw = looking(sampled, knots, vehicle, look, float(start[0]), np.zeros(3))
+    yaw += 2.0 * np.pi * np.round((start[0] - yaw[0]) / (2.0 * np.pi))
+    yaw[0] = start[0]
+    return _spline(knots, yaw, 5, start[1:], False)
 
 
 def _spline(

@@ -80,37 +80,11 @@ class Mpc:
         attitude (free fall).
         """
         loaded = vehicles.load(vehicle)
-        if not isinstance(reference, Reference):
-            raise TypeError(
-                "reference: expected a Reference, such as path.sample(period=1 / 240), got "
-                f"{reference!r:.100}"
-            )
         if parameters is not None and not isinstance(parameters, MpcParameters):
             raise TypeError(f"parameters: expected MpcParameters or None, got {parameters!r:.100}")
-        if np.ndim(reference.yaw) != 1 or len(reference) < 2:
-            raise ValueError(
-                "reference: expected one vehicle and at least two rows, got yaw of shape "
-                f"{np.shape(reference.yaw)}"
-            )
-        required = flatness(reference, loaded)
-        self._rows = np.concatenate(
-            [
-                reference.position,
-                reference.velocity,
-                required.attitude,
-                required.body_rates,
-                required.rotor_speeds,
-            ],
-            axis=1,
-        )
-        invalid = ~np.isfinite(self._rows).all(axis=1)
-        if invalid.any():
-            raise ValueError(
-                f"reference: row {int(np.argmax(invalid))} requires free fall or a roll of 90 "
-                "degrees, where the attitude is undefined; slow it down"
-            )
+        self._vehicle = loaded
+        self.follow(reference)
         self._parameters = MpcParameters() if parameters is None else parameters
-        self._times = np.asarray(reference.time, dtype=np.float64)
         self._size = size
         count = 1 if size is None else _checks.whole_number("size", size, 1, 10**6)
         with _checks.checked_parameters():
@@ -125,9 +99,9 @@ class Mpc:
     def command(self, state: MulticopterState | FleetState, time: float) -> RotorSpeeds:
         """Returns the rotor speeds to command in `state` at a time of the reference [s].
 
-        After the end of the reference its last row is held. Raises ValueError for a time before
-        that of the last command and for states of another shape or that are not finite; the
-        controller is then unchanged.
+        After the end of the reference the velocity of its last row is held. Raises ValueError for
+        a time before that of the last command and for states of another shape or that are not
+        finite; the controller is then unchanged.
         """
         now = _checks.number("time", time)
         if self._last is not None and now < self._last:
@@ -155,6 +129,40 @@ class Mpc:
         speeds = self._core.command(states, self._points(now), elapsed)
         self._last = now
         return RotorSpeeds(speeds[0] if self._size is None else speeds)
+
+    def follow(self, reference: Reference) -> None:
+        """Replaces the reference, on the same time axis; plan and disturbance remain.
+
+        Exceptions are those of the constructor; the controller is then unchanged.
+        """
+        if not isinstance(reference, Reference):
+            raise TypeError(
+                "reference: expected a Reference, such as path.sample(period=1 / 240), got "
+                f"{reference!r:.100}"
+            )
+        if np.ndim(reference.yaw) != 1 or len(reference) < 2:
+            raise ValueError(
+                "reference: expected one vehicle and at least two rows, got yaw of shape "
+                f"{np.shape(reference.yaw)}"
+            )
+        required = flatness(reference, self._vehicle)
+        rows = np.concatenate(
+            [
+                reference.position,
+                reference.velocity,
+                required.attitude,
+                required.body_rates,
+                required.rotor_speeds,
+            ],
+            axis=1,
+        )
+        invalid = ~np.isfinite(rows).all(axis=1)
+        if invalid.any():
+            raise ValueError(
+                f"reference: row {int(np.argmax(invalid))} requires free fall or a roll of 90 "
+                "degrees, where the attitude is undefined; slow it down"
+            )
+        self._rows, self._times = rows, np.asarray(reference.time, dtype=np.float64)
 
     def reset(self) -> None:
         """Forgets plan and disturbance, for a new flight."""
@@ -186,5 +194,6 @@ class Mpc:
         start, end = self._times[after - 1], self._times[after]
         part = np.clip((times - start) / (end - start), 0.0, 1.0)[:, None]
         rows: Array = self._rows[after - 1] * (1.0 - part) + self._rows[after] * part
+        rows[:, :3] += np.maximum(times - self._times[-1], 0.0)[:, None] * rows[:, 3:6]
         rows[:, 6:10] /= np.linalg.norm(rows[:, 6:10], axis=1, keepdims=True)
         return rows

@@ -42,8 +42,9 @@ one that is near: the plan of "fast", for the same dynamics."""
 class TimeOptimal(Path):
     """A time-optimal path, as returned by time_optimal(); at rest outside its duration."""
 
-    def __init__(self, nodes: Nodes, position: PPoly, yaw: CubicSpline) -> None:
-        self._nodes, self._position, self._yaw = nodes, position, yaw
+    def __init__(self, problem: Problem, nodes: Nodes, position: PPoly, yaw: CubicSpline) -> None:
+        self._problem, self._nodes = problem, nodes
+        self._position, self._yaw = position, yaw
 
     @property
     def duration(self) -> float:
@@ -66,13 +67,56 @@ class TimeOptimal(Path):
 
         Without motor lag the rotor speeds are the commands of the next interval.
         """
-        parts = np.split(self._nodes.states, [3, 6, 10, BODY], axis=1)
-        return MulticopterState(*parts)
+        return MulticopterState(*self._parts(slice(None)))
+
+    def _parts(self, rows: int | slice) -> list[Array]:
+        return np.split(self._nodes.states[rows], [3, 6, 10, BODY], axis=-1)
 
     @property
     def commands(self) -> Array:
         """(n, N) rad/s, rotor speeds of the n intervals."""
         return self._nodes.commands.copy()
+
+    def replanned(
+        self,
+        node: int,
+        gates: Sequence[Opening | ArrayLike],
+        *,
+        limits: Limits | None = None,
+        motion: MulticopterState | None = None,
+    ) -> TimeOptimal:
+        """Returns the fastest path from the motion at a node through gates that have moved.
+
+        node: its number; time 0 of the new path is time[node] of this one. gates: the places that
+        replace those after the node, as many. limits: None: as before. motion: at the node; None:
+        that of the path.
+
+        The search starts from this path, at level "fast", and takes a fraction of the time of
+        time_optimal(). Raises ValueError as that does, and for another number of gates.
+        """
+        nodes = self._nodes
+        ends = np.cumsum(nodes.counts)
+        node = _checks.whole_number("node", node, 0, int(ends[-1]) - 1)
+        first = int(np.searchsorted(ends, node, side="right"))
+        if len(gates) != len(ends) - first:
+            raise ValueError(
+                f"gates: expected the {len(ends) - first} after node {node}, got {len(gates)}"
+            )
+        counts, durations = nodes.counts[first:].copy(), nodes.durations[first:].copy()
+        counts[0] = ends[first] - node
+        durations[0] *= counts[0] / nodes.counts[first]
+        left = Nodes(counts, durations, nodes.states[node:], nodes.commands[node:])
+        x = MulticopterState(*self._parts(node)) if motion is None else motion
+        problem = replace(
+            self._problem,
+            gates=openings([x.position, *gates]),
+            limits=self._problem.limits if limits is None else limits,
+            start=Boundary(x.velocity, x.attitude, x.body_rates),
+            motor_lag=False,
+        )
+        _check(problem)
+        shooting = Shooting(problem)
+        return _path(shooting, shooting.solve(left, _TOLERANCES["fast"], _BARRIERS[1]))
 
     def evaluate(self, time: Array) -> tuple[Array, Array]:
         """Returns position to snap, (5, *S, 3), and yaw with two derivatives, (3, *S).
@@ -180,7 +224,9 @@ def _path(shooting: Shooting, nodes: Nodes) -> TimeOptimal:
         acceleration = shooting.derivative(moving, nodes.commands)[:, 3:6]
         ends.append(np.stack([side[:, :3], side[:, 3:6], acceleration], axis=1))
     position = hermite(time, np.concatenate(ends, axis=1))
-    return TimeOptimal(nodes, position, CubicSpline(time, _headings(states[:, 6:10])))
+    return TimeOptimal(
+        shooting.problem, nodes, position, CubicSpline(time, _headings(states[:, 6:10]))
+    )
 
 
 def _headings(attitude: Array) -> Array:
