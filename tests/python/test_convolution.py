@@ -34,7 +34,7 @@ def test_convolutions_see_the_pixels_and_keep_the_other_columns() -> None:
     assert seen.shape == (3, 2, layers.size) == (3, 2, 3 * 2 * 7 + 5)
     torch.testing.assert_close(seen[..., -5:], torch.cat([x[..., :2], x[..., 62:]], -1))
     image = x[1, 0, 2:62].reshape(5, 4, 3).permute(2, 0, 1)[None]
-    weight, bias = layers.layers[0].weight, layers.layers[0].bias
+    weight, bias = layers.layers[0].parameters()
     expected = torch.conv2d(image, weight, bias, stride=2, padding=1).tanh()
     torch.testing.assert_close(seen[1, 0, :-5], expected.flatten())
 

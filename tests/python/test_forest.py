@@ -351,7 +351,7 @@ def test_a_scene_replaces_the_options_of_forests_of_a_policy() -> None:
 
     free = Scene([GROUND, trunk(10.0, 2.0)], start=START)
     described = describe("forest", {"density": 0.07, "flights": 6, "speed": 4.0})
-    envs = described.make_vec(2, scene=free, goal=(20.0, 0.0, 2.0))
+    envs: Any = described.make_vec(2, scene=free, goal=(20.0, 0.0, 2.0))
     assert envs.task.scenery(0) is free
     assert envs.task.speed == (4.0,)
     changes = {"action": "rate_thrust", "max_episode_steps": 5}
