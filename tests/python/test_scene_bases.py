@@ -99,3 +99,22 @@ def test_errors_name_the_file_with_the_invalid_value(
     above = written(tmp_path, "above", f"base = {base}", BALL.format(name="ball"))
     with pytest.raises(pw.ParameterError, match=re.escape(message)):
         Scene.load(above)
+
+
+def test_parameters_of_the_generator_of_a_base_may_be_changed(tmp_path: Path) -> None:
+    middle = written(tmp_path, "middle", 'base = "forest"', BALL.format(name="ball"))
+    top = written(tmp_path, "top", 'base = "middle.toml"')
+    dense = Scene.load("forest", seed=3, density=0.1)
+    for path in (middle, top):
+        assert Scene.load(path, seed=3, density=0.1).items[:-1] == dense.items
+    own = Path(world.__file__).parent / "scenes" / "warehouse.toml"
+    generator = tomllib.loads(own.read_text("utf-8"))["generator"]
+    table = "[generator]\n" + "\n".join(
+        f"{name} = {f'{value!r}'.replace(chr(39), chr(34))}" for name, value in generator.items()
+    )
+    nearest = written(tmp_path, "nearest", 'base = "forest"', table)
+    names = Scene.load(nearest, fill=0.0).names
+    assert "trunk0" in names
+    assert not any("crate" in name for name in names)
+    with pytest.raises(pw.ParameterError, match=r"alone.toml: fill: expected none for a scene wit"):
+        Scene.load(written(tmp_path, "alone", 'base = "room"'), fill=0.0)

@@ -334,7 +334,7 @@ def test_training_that_diverges_stops_and_keeps_the_checkpoint(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", [each.name for each in fields(ppo.Args)])
 def test_every_setting_can_be_set(name: str) -> None:
-    value = {"columns": [0, 3], "gamma": 0.5, "gae_lambda": 0.5}.get(name, 3)
+    value = {"columns": [0, 3], "convolution": [4], "gamma": 0.5, "gae_lambda": 0.5}.get(name, 3)
     recipe = recipes.with_settings(recipes.RECIPES["race"], {name: value, "num_envs": 5})
     default = getattr(ppo.Args, name)
     assert type(getattr(recipe.args, name)) is type(default)

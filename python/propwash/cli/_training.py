@@ -25,6 +25,7 @@ from propwash.cli._training_errors import place_of, without_thread_reports
 from propwash.viz import video as _video
 
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
+TRADEOFF = "tradeoff.png"
 RESTART = ("learner", "curve", "seconds", "cpu")
 """Parts of a checkpoint that are from the last restart."""
 EVALUATION_SEED, FINAL_SEED = 2**31, 2**32
@@ -48,7 +49,7 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import bptt, policy, ppo, recipes, recurrent, shac
+        from propwash.gym import _options, bptt, policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz, self.video = settings, out, options.viz, options.video
@@ -56,16 +57,18 @@ class Training:
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
         method = settings["method"]
         recipe: Any = recipes.recipe(self.task, others.get("observation"), method)
-        recipe = recipes.with_settings(recipe, changed)
+        recipe, kind = recipes.with_settings(recipe, changed), policy.task_class(self.task)
         self.description = policy.describe(
             self.task,
-            {**recipe.options, **others},
+            _options.merged(kind, recipe.options, others),
             {"method": method, "seed": self.seed, "settings": changed},
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
         self.between = {
-            name: self.description.make_vec(during, **common, **_merged(varied, others))
+            name: self.description.make_vec(
+                during, **common, **_options.merged(kind, varied, others)
+            )
             for name, varied in recipe.between.items()
         }
         self.last = self.description.make_vec(self.episodes, **common)
@@ -77,11 +80,11 @@ class Training:
             recipe = replace(recipe, args=replace(recipe.args, columns=columns))
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
-        different = _merged(recipe.training, others)
+        different = _options.merged(kind, recipe.training, others)
         envs = self.description.make_vec(recipe.num_envs, **common, **different)
-        kinds: dict[str, Any] = {"shac": shac.SHAC, "bptt": bptt.BPTT}
-        kind = kinds.get(method) or recurrent.trainer(recipe.args)
-        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT = kind(envs, recipe.args, self.seed)
+        learners: dict[str, Any] = {"shac": shac.SHAC, "bptt": bptt.BPTT}
+        learner = learners.get(method) or recurrent.trainer(recipe.args)
+        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT = learner(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -91,6 +94,7 @@ class Training:
         self.stopped = self.reached = False
         self.measured = ""  # in the last evaluation, for the bar
         self.results: dict[str, Any] = {}
+        self.baseline: dict[str, float] = {}
         self.restart: dict[str, Any] = {}
         self.written = -1  # step of the checkpoint file
         self.resumed = checkpoint is not None
@@ -314,7 +318,7 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(f"  processor time {self.cpu:.1f} s")
         print(_training_curve.table(measured, self.episodes))
-        self._print_baseline()
+        self.baseline = self._baseline()
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
@@ -324,29 +328,39 @@ class Training:
             result, self.out / f"{FLIGHT}{suffix}", self.viz, self.last, title
         )
         print(f"  flight        {shown}", flush=True)
+        self.write_tradeoff({f"seed {self.seed}": measured}, self.out / TRADEOFF)
         return measured
 
-    def _print_baseline(self) -> None:
-        """Prints the measures of the action 0, if the task has a name for it."""
+    def _baseline(self) -> dict[str, float]:
+        """Prints and returns the measures of the action 0, if the task has a name for it."""
         from propwash.gym.evaluation import evaluate, measures
 
         task = self.last.task
-        if task.baseline:
-            idle = np.zeros(self.last._engine.action_shape, dtype=np.float32)
-            result = evaluate(lambda seen: idle, self.last, FINAL_SEED + self.seed)
-            print(f"  {task.baseline}")
-            print(_training_curve.table(measures(task, result), self.episodes))
+        if not task.baseline:
+            return {}
+        idle = np.zeros(self.last._engine.action_shape, dtype=np.float32)
+        result = evaluate(lambda seen: idle, self.last, FINAL_SEED + self.seed)
+        measured = measures(task, result)
+        print(f"  {task.baseline}")
+        print(_training_curve.table(measured, self.episodes))
+        return measured
+
+    def write_tradeoff(self, results: Mapping[str, Mapping[str, float]], file: Path) -> None:
+        """Plots the task's tradeoff() of measures by name, and of the baseline, if it has one."""
+        task = self.last.task
+        named = {**results, **({task.baseline: self.baseline} if self.baseline else {})}
+        found = {name: task.tradeoff(measured) for name, measured in named.items()}
+        lines = {name: points for name, (_, _, points) in found.items() if points}
+        if not lines:
+            return
+        x, y, _ = next(iter(found.values()))
+        title = f"{self.task}: {self.episodes} new episodes"
+        figure = _training_curve.tradeoff_figure
+        print(f"  trade-off     {saved(lambda: figure((x, y), lines, title), file)}", flush=True)
 
 
 def _listed(measured: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in measured.items())
-
-
-def _merged(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Options with those of the user, which may state the length of an episode differently."""
-    lengths = {"episode_seconds", "max_episode_steps"}
-    replaced = lengths if lengths & others.keys() else set()
-    return {k: v for k, v in options.items() if k not in replaced} | others
 
 
 def _check_columns(columns: tuple[int, ...], envs: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,21 @@ def seeds_figure(curves: dict[int, Curve], title: str) -> Figure:
     middle = [interquartile_mean(at) for at in np.transpose(values)]
     axes.plot(steps, middle, color="black", lw=2.0, label="interquartile mean")
     figure.legend(loc="outside lower center", ncols=6, fontsize=8)
+    return figure
+
+
+def tradeoff_figure(
+    labels: tuple[str, str], lines: Mapping[str, Sequence[tuple[float, float]]], title: str
+) -> Figure:
+    """Plots lines of points (x, y) by name."""
+    figure = new_figure(6, 4.5)
+    axes = figure.add_subplot()
+    labelled(axes, title, *labels)
+    for name, points in lines.items():
+        axes.plot(*np.transpose(sorted(points)), "o-", lw=1.2, ms=4, label=name)
+    if "[%]" in labels[1]:
+        axes.set_ylim(-3.0, 103.0)
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 

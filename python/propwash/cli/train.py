@@ -19,7 +19,7 @@ from propwash._files import check_folder, read_bytes, read_toml
 from propwash.cli import _training_curve
 from propwash.cli._options import add_command, check_range, option
 from propwash.cli._shared import EnvironmentOptions, pairs, saved
-from propwash.cli._training import CHECKPOINT, FLIGHT, Training
+from propwash.cli._training import CHECKPOINT, FLIGHT, TRADEOFF, Training
 from propwash.cli.fly import changes
 from propwash.viz import video as _video
 
@@ -190,6 +190,8 @@ def _run_seeds(options: TrainOptions, out: Path, count: int) -> None:
     title = f"{options.task}: {count} seeds"
     plot = saved(lambda: _training_curve.seeds_figure(curves, title), out / SEEDS)
     print(f"  curves        {plot}", flush=True)
+    named = {f"seed {seed}": row for seed, row in zip(curves, rows, strict=True)}
+    training.write_tradeoff(named, out / TRADEOFF)
 
 
 def _check(options: TrainOptions) -> None:

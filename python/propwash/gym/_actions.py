@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from propwash.gym._options import Settings
 
 Array = NDArray[Any]
 Numbers = NDArray[np.float32]
+Pull = Callable[[Mapping[str, Array]], Array]
+"""Maps derivatives by the parts of a command to those (n, A) by the actions."""
 
 
 class RateThrustActions:
@@ -43,11 +45,16 @@ class RateThrustActions:
         """Returns T commands as one with rows (T, n, …)."""
         return RateThrust(_stacked(commands, "rates"), _stacked(commands, "thrust"))
 
-    def pull(self, command: RateThrust, cotangents: Mapping[str, Array]) -> Array:
-        """Returns derivatives (…, 4) by actions from those by the parts of their command."""
+    def vjp(self, action: Numbers) -> tuple[RateThrust, Pull]:
+        """Returns the command and its pullback."""
+        command = self.command(action)
         slope = np.where(command.thrust > self._weight, self._reserve, self._weight)
-        thrust = (slope * cotangents["thrust"])[..., None]
-        return np.concatenate([self._max_rates * cotangents["rates"], thrust], axis=-1)
+
+        def pull(by: Mapping[str, Array]) -> Array:
+            thrust = (slope * by["thrust"])[:, None]
+            return np.concatenate([self._max_rates * by["rates"], thrust], axis=1)
+
+        return command, pull
 
 
 class AttitudeThrustActions:
@@ -96,31 +103,40 @@ class VelocityActions:
 
 
 class GoalVelocityActions:
-    """Velocity relative to a straight flight to the task's goal; the heading is that of the goal.
+    """Velocity relative to a straight flight to the task's goal.
 
     Added to the velocity of the straight flight, `task.desired`, are in axes forward, left and up
-    of its heading: action[:2] times `max_speed`, and action[2] times a third of it [m/s].
+    of its heading: action[:2] times `max_speed`, and action[2] times a third of it [m/s]. With
+    `yaw_mode` "goal" the heading is that of the straight flight, with "velocity" that of the
+    commanded velocity, whose forward part counts as at least the set speed: a vehicle that brakes
+    looks ahead.
     """
 
     size = 3
 
     def __init__(self, fleet: Fleet, chosen: Settings, task: Any) -> None:
-        self._task = task
+        self._task, self._follows = task, chosen.yaw_mode == "velocity"
         self._reach = np.float32(chosen.max_speed) * np.array([1.0, 1.0, 1.0 / 3.0], np.float32)
 
     def command(self, action: Numbers) -> VelocityCommand:
         """Returns the command of actions (n, 3) in [-1, 1]."""
         desired = np.broadcast_to(self._task.desired, (len(action), 3))
-        yaw = np.arctan2(desired[:, 1], desired[:, 0])
-        return VelocityCommand(desired + about_z(yaw, self._reach * action), yaw)
+        change, yaw = self._reach * action, np.arctan2(desired[:, 1], desired[:, 0])
+        velocity = desired + about_z(yaw, change)
+        if self._follows:
+            speed = np.sqrt(np.square(desired).sum(axis=1))
+            yaw = yaw + np.arctan2(change[:, 1], speed + np.maximum(change[:, 0], 0.0))
+        return VelocityCommand(velocity, yaw)
 
     def joined(self, commands: Sequence[VelocityCommand]) -> VelocityCommand:
         """Returns T commands as one with rows (T, n, …)."""
         return VelocityCommand(_stacked(commands, "velocity"), _stacked(commands, "yaw"))
 
-    def pull(self, command: VelocityCommand, cotangents: Mapping[str, Array]) -> Array:
-        """Returns derivatives (…, 3) by actions from those by the parts of their command."""
-        return self._reach * about_z(-np.asarray(command.yaw), cotangents["velocity"])
+    def vjp(self, action: Numbers) -> tuple[VelocityCommand, Pull]:
+        """Returns the command and its pullback, in which the heading is constant."""
+        desired = np.broadcast_to(self._task.desired, (len(action), 3))
+        back = -np.arctan2(desired[:, 1], desired[:, 0])
+        return self.command(action), lambda by: self._reach * about_z(back, by["velocity"])
 
 
 def _stacked(commands: Sequence[Any], part: str) -> Array:

@@ -13,10 +13,11 @@ from propwash import _checks as checks
 from propwash._checks import shown
 from propwash.fleet import Fleet
 from propwash.gym._actions import about_z
+from propwash.gym._options import arguments
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import ForestReward, weights_of
 from propwash.gym._state import State
-from propwash.gym._task import Judged, Numbers
+from propwash.gym._task import Judged, Numbers, Point
 from propwash.world import Plane, Scene
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _CLEAR = 0.7
 """m, clearance of the vehicle's sphere below which obstacles cost."""
 _START = 2.0
 """s, from the start at rest, which the mean speed of a flight omits."""
+_FOREST = ("density", "distance", "trunk_radius", "flights", "forest_seed")
+"""Options of forests, which a scene replaces."""
 _SEEN = 10.0
 """m, distance of the goal beyond which it is not observed."""
 
@@ -63,6 +66,7 @@ class ForestFlight(Judged):
         arrival: Distance from the goal that counts as arrival [m].
         weights: Weights of the reward, a ForestReward or a dict of its fields.
         scene: A scene instead of forests, its name or file; flights are from its start to `goal`.
+            The options of forests, `density` to `forest_seed`, are then refused.
         goal: Position of the goal in `scene` [m].
     """
 
@@ -70,6 +74,7 @@ class ForestFlight(Judged):
     """m, of the sphere that represents the vehicle."""
     episode_seconds: ClassVar[float] = 30.0
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenes", "_obstacles")
+    replaced: ClassVar[Mapping[str, tuple[str, ...]]] = {"scene": _FOREST}
     baseline: ClassVar[str] = "straight flight"
     is_filmed_onboard: ClassVar[bool] = True
     _distance: Numbers
@@ -103,6 +108,10 @@ class ForestFlight(Judged):
         self.forest_seed = checks.whole_number("forest_seed", forest_seed, 0, 2**63)
         self.goal = None
         if scene is not None:
+            given = zip(
+                _FOREST, (density, distance, trunk_radius, flights, forest_seed), strict=True
+            )
+            _refuse_changed(dict(given))
             self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
             self.goal = self._checked(self.scene, goal)
         elif goal is not None:
@@ -201,6 +210,11 @@ class ForestFlight(Judged):
         clearance = np.minimum(*(self.nearest(each, draws.rows)[0] for each in places))
         chosen = np.minimum(clearance, _FREE).argmax(axis=1)
         start, goal = places[:, np.arange(m), chosen]
+        if not (clearance[np.arange(m), chosen] > self.radius).all():
+            raise ValueError(
+                f"density = {shown(self.density)}: expected starts and goals without contact, "
+                f"{_TRIES} drawn places of a forest touch trees; reduce it or trunk_radius"
+            )
         start[:, 2] += draws.uniform(-0.5, 0.5)
         return start, goal
 
@@ -279,7 +293,7 @@ class ForestFlight(Judged):
         gap = torch.from_numpy(distance.astype(np.float32).T) - self.radius
         gap = gap + (away * (position - place)).sum(-1)  # linear, with the derivative of the gap
         closing = -(away * velocity).sum(-1).detach()
-        near = 2.5 * softplus(-32.0 * gap) + 2.0 * (_CLEAR - gap).relu().square()
+        near = 4.0 * softplus(-32.0 * gap) + 3.0 * (_CLEAR - gap).relu().square()
 
         to_goal = window.target[1:] - place
         speed = torch.from_numpy(self._speed)[:, None]
@@ -318,19 +332,46 @@ class ForestFlight(Judged):
         """
         arrived, infos = np.asarray(result.success), result.infos
         found = {"arrived [%]": 100.0 * float(np.mean(arrived))}
-        for speed in self.speed if len(self.speed) <= _MAX_ROWS else ():
+        for speed in self._listed():
             those = infos["set_speed"] == np.float32(speed)
             flown = infos["speed"][those & arrived & (infos["speed"] > 0.0)]
-            name = f"at {speed:g} m/s"
+            rate, mean = _names_at(speed)
             if those.any():
-                found[f"arrived, {name} set [%]"] = 100.0 * float(np.mean(arrived[those]))
+                found[rate] = 100.0 * float(np.mean(arrived[those]))
             if len(flown):
-                found[f"speed after 2 s, {name} set, mean [m/s]"] = float(np.mean(flown))
+                found[mean] = float(np.mean(flown))
         return found
+
+    def _listed(self) -> tuple[float, ...]:
+        """Set speeds that measures() lists."""
+        return self.speed if len(self.speed) <= _MAX_ROWS else ()
+
+    def tradeoff(self, measured: Mapping[str, float]) -> tuple[str, str, list[Point]]:
+        """Returns the arrivals against the flown speed."""
+        names = map(_names_at, self._listed())
+        points = [(measured[mean], measured[rate]) for rate, mean in names if mean in measured]
+        return "flown speed [m/s]", "arrived [%]", points
 
     def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
         """Most arrivals."""
         return (measured["arrived [%]"],)
+
+
+def _refuse_changed(options: Mapping[str, object]) -> None:
+    """Raises ValueError for options of forests that differ from their defaults."""
+    defaults = arguments(ForestFlight)
+    for name, value in options.items():
+        if value is not defaults[name] and value != defaults[name]:
+            raise ValueError(
+                f"{name} = {value!r:.100}: expected none with a scene, as it is an option of "
+                f"forests; leave {name} or scene out"
+            )
+
+
+def _names_at(speed: float) -> tuple[str, str]:
+    """Names of the measures at a set speed: arrivals, and their mean speed."""
+    name = f"at {speed:g} m/s set"
+    return f"arrived, {name} [%]", f"speed after 2 s, {name}, mean [m/s]"
 
 
 def _several(name: str, value: Any) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""The ONNX network of an agent: gather, normalise, clip; the memory; layers with tanh; clip."""
+"""The ONNX network of an agent: normalisation, convolutions, memory, layers with tanh."""
 
 from __future__ import annotations
 
@@ -33,12 +33,16 @@ def model(onnx: Any, agent: Agent) -> Any:
         node("Mul", ["centred", "scale"], ["scaled"]),
         node("Clip", ["scaled", "min", "max"], ["x"]),
     ]
+    value = "x"
+    if "encoder.layers.0.weight" in parts:
+        nodes += _convolutions(node, parts, agent.encoder, numbers)
+        value = "encoded"
     memory_size: int = getattr(agent, "memory_size", 0)
     if memory_size:
         remember = _gru if "gru.weight_ih" in parts else _frames
-        nodes += remember(node, parts, agent, numbers)
+        nodes += remember(node, parts, agent, numbers, value)
+        value = "remembered"
     layers = [name[:-7] for name in parts if name.startswith("actor.") and name.endswith(".weight")]
-    value = "remembered" if memory_size else "x"
     for k, layer in enumerate(layers):
         numbers |= {f"w{k}": parts[f"{layer}.weight"], f"b{k}": parts[f"{layer}.bias"]}
         nodes.append(node("Gemm", [value, f"w{k}", f"b{k}"], [f"y{k}"], transB=1))
@@ -65,7 +69,34 @@ def model(onnx: Any, agent: Agent) -> Any:
     return onnx.helper.make_model(graph, opset_imports=opset, ir_version=_IR)
 
 
-def _gru(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list[Any]:
+def _convolutions(node: Any, parts: Constants, encoder: Any, numbers: Constants) -> list[Any]:
+    """Nodes of propwash.gym._convolution.Convolutions: x -> encoded."""
+    numbers["pixels"], numbers["rest"] = encoder.pixels.numpy(), encoder.rest.numpy()
+    numbers["image_shape"] = np.array([-1, *encoder.shape])
+    nodes = [
+        node("Gather", ["x", "pixels"], ["image_columns"], axis=1),
+        node("Reshape", ["image_columns", "image_shape"], ["rows"]),
+        node("Transpose", ["rows"], ["image"], perm=[0, 3, 1, 2]),
+    ]
+    value = "image"
+    for k in range(len(encoder.layers)):
+        for part in ("weight", "bias"):
+            numbers[f"filter_{part}{k}"] = parts[f"encoder.layers.{k}.{part}"]
+        inputs = [value, f"filter_weight{k}", f"filter_bias{k}"]
+        value = f"features{k}"
+        nodes += [
+            node("Conv", inputs, [f"filtered{k}"], strides=[2, 2], pads=[1, 1, 1, 1]),
+            node("Tanh", [f"filtered{k}"], [value]),
+        ]
+    return [
+        *nodes,
+        node("Flatten", [value], ["flat"]),
+        node("Gather", ["x", "rest"], ["other"], axis=1),
+        node("Concat", ["flat", "other"], ["encoded"], axis=1),
+    ]
+
+
+def _gru(node: Any, parts: Constants, agent: Any, numbers: Constants, seen: str) -> list[Any]:
     """Nodes of propwash.gym.recurrent.GruAgent.see(); ONNX has update and reset gate swapped."""
     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
         reset, update, new = np.split(parts[f"gru.{name}"], 3)
@@ -73,7 +104,7 @@ def _gru(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list[An
     numbers["bias"] = np.concatenate([numbers.pop("bias_ih"), numbers.pop("bias_hh")], axis=1)
     numbers["first"] = np.array([0])
     return [
-        node("Unsqueeze", ["x", "first"], ["sequence"]),
+        node("Unsqueeze", [seen, "first"], ["sequence"]),
         node("Unsqueeze", ["memory", "first"], ["before"]),
         node(
             "GRU",
@@ -83,11 +114,11 @@ def _gru(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list[An
             linear_before_reset=1,
         ),
         node("Squeeze", ["after", "first"], ["next_memory"]),
-        node("Concat", ["x", "next_memory"], ["remembered"], axis=1),
+        node("Concat", [seen, "next_memory"], ["remembered"], axis=1),
     ]
 
 
-def _frames(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list[Any]:
+def _frames(node: Any, parts: Constants, agent: Any, numbers: Constants, x: str) -> list[Any]:
     """Nodes of propwash.gym.recurrent.FrameAgent.see()."""
     stored = agent.memory_size - 1
     numbers["zero"] = np.array(0.0, np.float32)
@@ -96,9 +127,9 @@ def _frames(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list
     return [
         node("Split", ["memory", "kept"], ["stored", "going"], axis=1),
         node("Greater", ["going", "zero"], ["goes_on"]),
-        node("Tile", ["x", "repeats"], ["repeated"]),
+        node("Tile", [x, "repeats"], ["repeated"]),
         node("Where", ["goes_on", "stored", "repeated"], ["earlier"]),
-        node("Concat", ["x", "earlier"], ["remembered"], axis=1),
+        node("Concat", [x, "earlier"], ["remembered"], axis=1),
         node("Split", ["remembered", "shifted"], ["last", "oldest"], axis=1),
         node("Max", ["going", "one"], ["begun"]),
         node("Concat", ["last", "begun"], ["next_memory"], axis=1),

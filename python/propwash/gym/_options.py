@@ -34,6 +34,7 @@ ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocit
 ObservationName = Literal["state", "sensors", "depth"]
 DepthDtype = Literal["float32", "uint8"]
 PrivilegedName = Literal["state", "rotors", "parameters", "wind", "delay", "imu_bias"]
+YawMode = Literal["goal", "velocity"]
 RenderMode = Literal["rgb_array", "human"]
 RenderCamera = Literal["chase", "onboard"]
 
@@ -41,6 +42,7 @@ RenderCamera = Literal["chase", "onboard"]
 _NAMES: dict[str, Any] = {
     "action": ActionName,
     "depth_dtype": DepthDtype,
+    "yaw_mode": YawMode,
     "render_mode": RenderMode,
     "render_camera": RenderCamera,
 }
@@ -71,6 +73,7 @@ class Options(TypedDict, total=False):
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
+    yaw_mode: YawMode
     outer_loops: Mapping[str, Any]
     randomize: Mapping[str, Spread] | Literal["posterior"] | Posterior
     control_vehicle: str | PathLike[str] | VehicleParameters | None
@@ -135,6 +138,8 @@ class Settings:
     """rad, tilt of the thrust for an action of 1, with attitude_thrust; below pi/2."""
     max_speed: float = 5.0
     """m/s, for an action of 1, with velocity and goal_velocity."""
+    yaw_mode: YawMode = "goal"
+    """Heading with goal_velocity: that of the goal, or of the commanded velocity."""
     outer_loops: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `OuterLoops` that differ from the defaults for the vehicle."""
     randomize: Mapping[str, Spread] | Literal["posterior"] | Posterior = field(default_factory=dict)
@@ -416,6 +421,7 @@ _NEEDED = {
     **{f"depth_{name}": ("observation", ("depth",)) for name in _DEPTH},
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", ("velocity", "goal_velocity")),
+    "yaw_mode": ("action", ("goal_velocity",)),
     "outer_loops": ("action", ("attitude_thrust", "velocity", "goal_velocity")),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
 }
@@ -433,6 +439,23 @@ def split(task: type, options: Mapping[str, Any], more: Sequence[str] = ()) -> t
     check_names(f"options of {task.__name__}", options, [*names, *option_names(), *more])
     chosen = {name: value for name, value in options.items() if name in names}
     return chosen, {name: value for name, value in options.items() if name not in names}
+
+
+_LENGTHS = ("episode_seconds", "max_episode_steps")
+
+
+def merged(task: Any, options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options updated by `changes`, without those that lose their effect by the changes."""
+    replaced = {**task.replaced, **dict.fromkeys(_LENGTHS, _LENGTHS)}
+    dropped = {each for name in changes for each in replaced.get(name, ())}
+    kept = {name: each for name, each in options.items() if name not in dropped}
+    return {**with_effect({**kept, **changes}), **changes}
+
+
+def with_effect(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options without those of environments that have no effect with the others."""
+    chosen = Settings(**{name: options[name] for name in option_names() if name in options})
+    return {name: each for name, each in options.items() if has_effect(name, chosen)}
 
 
 def arguments(task: type) -> dict[str, Any]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.float32]
+Point = tuple[float, float]
 
 GRID = Plane(name="ground", category="grid", colour=(0.42, 0.45, 0.47))
 """Ground in squares of one metre."""
@@ -83,6 +84,8 @@ class Task:
     Initial states of many episodes are then drawn at once, before the episodes begin."""
     constants: ClassVar[tuple[str, ...]] = ("scene",)
     """Names of attributes that never change after `begin`; snapshots omit them."""
+    replaced: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Options that the constructor refuses together with another one, by the other's name."""
     scene: Scene | None = None
     """Scene for range finder, beacons and rendering; None for an empty one."""
     baseline: ClassVar[str] = ""
@@ -205,6 +208,13 @@ class Task:
         }
         success = {"success [%]": 100.0 * means.pop("success")} if "success" in means else {}
         return {**success, RETURN: float(np.mean(result.returns)), **lost(result), **means}
+
+    def tradeoff(self, measured: Mapping[str, float]) -> tuple[str, str, list[Point]]:
+        """Returns two measures that `train` plots against each other, from measures().
+
+        Labels of x and y with units, and points (x, y); no points for no plot, the default.
+        """
+        return "", "", []
 
     def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
         """Sort key of policies from their measures(); the best has the largest.

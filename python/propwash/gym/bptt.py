@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import propwash.gym as pg
 from propwash.gym import ppo
+from propwash.gym._actions import Pull
 from propwash.gym._observations import flat
 from propwash.gym.evaluation import evaluate, measures
 
@@ -31,6 +32,7 @@ try:
 except ImportError as error:
     raise ImportError('training needs PyTorch: pip install "propwash[torch]"') from error
 
+from propwash.gym._convolution import image_columns
 from propwash.gym._differentiable import StateWindow
 from propwash.gym.recurrent import GruAgent
 
@@ -38,12 +40,13 @@ FOREST: dict[str, Any] = {
     **{"observation": ["depth", "state"], "depth_size": [32, 20], "depth_fov": 60.5},
     **{"depth_tilt": 15.0, "depth_pool": [1, 4], "depth_near": 0.2},
     **{"action": "goal_velocity", "substeps": 64},
+    "yaw_mode": "velocity",
     "outer_loops": {"tilt_limit": 0.9, "velocity": [3.5, 3.5, 3.0]},
 }
 """A depth camera that looks up by 15 degrees, and steps of 1/15 s."""
 FORESTS: dict[str, Any] = {
     **{"flights": 6, "forest_seed": 100_000},
-    "speed": [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+    "speed": [3.0, 4.0, 5.0, 6.0, 7.0, 7.0, 8.0, 9.0],
     "density": [0.033, 0.04, 0.05, 0.06, 0.07],
 }
 """Training: several speeds and densities, and other forests than in evaluations."""
@@ -57,13 +60,14 @@ class BpttArgs:
 
     num_steps: int = 35  # steps of each environment in a window
     learning_rate: float = 1e-3  # initial value, decreases with a cosine to a twentieth
-    decay_steps: int = 3_000_000  # environment steps until then
+    decay_steps: int = 1_500_000  # environment steps until then
     weight_decay: float = 1e-2
     max_grad_norm: float = 3.0
     max_action_grad: float = 20.0  # limit of the gradient by an action, times the mean of all
     saturation: float = 0.1  # cost of the squared excess of actions over 1
     memory: int = 96  # units of the GRU
     hidden: int = 64  # width of the two layers after it
+    convolution: tuple[int, ...] = ()  # channels of convolutions of the image, 3 x 3, stride 2
     columns: tuple[int, ...] = ()  # observation columns that the agent uses; (): all
     scale_iterations: int = 5  # iterations that update the observations' mean and variance
     restart_every: int = 20  # iterations between restarts of all episodes, see BPTT.state_dict
@@ -83,6 +87,8 @@ class RecordedWindow:
     """(T + 1, n, A), the one before the first step too."""
     command: Any
     """The commands with rows (T, n, …)."""
+    pulls: list[Pull]
+    """Maps derivatives by the command of a step to those by its actions."""
     live: Tensor
     """(T, n) 1 until the task ended the episode, its last step included."""
     reward: float
@@ -103,11 +109,14 @@ class BPTT:
         self.task: Any = self.engine.task
         _check(self.engine, args)
         self.generator = torch.Generator().manual_seed(seed)
-        network = ppo.Args(hidden=args.hidden, memory=args.memory, columns=args.columns)
-        width = flatdim(envs.single_observation_space)
-        self.agent = GruAgent(width, self.engine.actions.size, network, self.generator)
+        names = ("hidden", "memory", "columns", "convolution")
+        network = ppo.Args(**{name: getattr(args, name) for name in names})
+        width, outputs = flatdim(envs.single_observation_space), self.engine.actions.size
+        image = image_columns(envs) if args.convolution else None
+        self.agent = GruAgent(width, outputs, network, self.generator, image=image)
         self.policy = self.agent
-        self.parameters = [*self.agent.gru.parameters(), *self.agent.actor.parameters()]
+        used = self.agent.encoder, self.agent.gru, self.agent.actor
+        self.parameters = [each for part in used for each in part.parameters()]
         self.optimizer = torch.optim.AdamW(
             self.parameters, betas=(0.9, 0.98), weight_decay=args.weight_decay, fused=True
         )
@@ -166,14 +175,17 @@ class BPTT:
         """Flies a window from the present states."""
         engine, fleet, state = self.engine, self.engine.fleet, self.engine.state
         start, memory = fleet.snapshot(), self.memory
-        seen, commands, actions, live, rewards = [], [], [torch.from_numpy(state.action)], [], []
+        seen, commands, pulls, live, rewards = [], [], [], [], []
+        actions = [torch.from_numpy(state.action)]
         going = np.ones(engine.size, dtype=np.float32)
         for _ in range(self.args.num_steps):
             seen.append(self.seen)
             inputs, self.memory = self.agent.see(self.agent.normalise(self.seen), self.memory)
             actions.append(self.agent.mean_action(inputs).clamp(-1.0, 1.0))
-            commands.append(engine.actions.command(actions[-1].numpy()))
-            fleet._core.step(commands[-1], engine.settings.substeps)
+            command, pull = engine.actions.vjp(actions[-1].numpy())
+            commands.append(command)
+            pulls.append(pull)
+            fleet._core.step(command, engine.settings.substeps)
             state.steps += 1
             engine.update(actions[-1].numpy())
             self.seen = torch.from_numpy(flat(engine.observer.observe(None)).copy())
@@ -187,6 +199,7 @@ class BPTT:
             torch.stack(seen),
             torch.stack(actions),
             engine.actions.joined(commands),
+            pulls,
             lived,
             float(np.sum(rewards) / lived.sum()),
         )
@@ -211,8 +224,9 @@ class BPTT:
         loss.backward()
         by_state = {n: each.grad.numpy() for n, each in after.items() if each.grad is not None}
         by_command = pullback(**by_state).commands
-        gradient = self.engine.actions.pull(flown.command, by_command).astype(np.float32)
-        total = torch.from_numpy(gradient)
+        steps = [{n: each[t] for n, each in by_command.items()} for t in range(len(flown.pulls))]
+        gradient = np.stack([pull(by) for pull, by in zip(flown.pulls, steps, strict=True)])
+        total = torch.from_numpy(gradient.astype(np.float32))
         if actions.grad is not None:
             total = total + actions.grad[1:]
         return loss.item(), total
@@ -256,7 +270,7 @@ def _check(engine: Any, args: BpttArgs) -> None:
             f"task: expected one with a loss for gradients, such as ForestFlight, "
             f"{type(engine.task).__name__} has none; define loss(window), or use --method ppo"
         )
-    if not hasattr(engine.actions, "pull"):
+    if not hasattr(engine.actions, "vjp"):
         raise ValueError(
             "action: expected 'goal_velocity' or 'rate_thrust' for gradients, got "
             f"{engine.settings.action!r}"
@@ -277,7 +291,7 @@ def main() -> None:
     """Learns to fly through forests, and evaluates the policy in 200 others."""
     parser = argparse.ArgumentParser(description="learn to fly through forests with BPTT")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=float, default=3e6, help="total environment steps")
+    parser.add_argument("--steps", type=float, default=1.5e6, help="total environment steps")
     options, start = parser.parse_args(), time.process_time()
     torch.set_num_threads(1)
     args = BpttArgs(decay_steps=int(options.steps))

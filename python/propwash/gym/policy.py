@@ -54,7 +54,7 @@ _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
     *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
-    *("depth_tilt", "depth_pool", "depth_near", "substeps", "dt", "integrator"),
+    *("yaw_mode", "depth_tilt", "depth_pool", "depth_near", "substeps", "dt", "integrator"),
 )
 
 
@@ -97,8 +97,8 @@ class Description:
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments of the task with these options, updated by `changes`."""
-        options = {**_with_effect({**self.options, **changes}), **changes}
-        return pg.make_vec(task_class(self.task), num_envs, **options)
+        task = task_class(self.task)
+        return pg.make_vec(task, num_envs, **_options.merged(task, self.options, changes))
 
 
 class DifferenceWarning(UserWarning):
@@ -325,20 +325,9 @@ def _described(text: str, file: Path) -> Description:
                 f"{file}: expected {name} as a dict, got {shown(getattr(described, name))}"
             )
     try:
-        return replace(described, options=_with_effect(described.options))
+        return replace(described, options=_options.with_effect(described.options))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from error
-
-
-def _with_effect(options: dict[str, Any]) -> dict[str, Any]:
-    """The options without those of _SAVED that have no effect with the others."""
-    known = {name: options[name] for name in _SAVED if name in options}
-    settings = _options.Settings(**known)
-    return {
-        name: value
-        for name, value in options.items()
-        if name not in known or _options.has_effect(name, settings)
-    }
 
 
 def require_onnx() -> Any:

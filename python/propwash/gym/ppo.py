@@ -31,6 +31,8 @@ try:
 except ImportError as error:
     raise ImportError('training needs PyTorch: pip install "propwash[torch]"') from error
 
+from propwash.gym._convolution import Convolutions, ImageColumns, image_columns
+
 STATE = (*range(6), *range(12, 18))
 """Position error, velocity, world z in the body frame, body rates: no heading, no last action."""
 HOVER = {"tilt": math.pi / 3.0, "frame": "body"}
@@ -56,6 +58,7 @@ class Args:
     max_grad_norm: float = 1.0
     hidden: int = 64  # width of the two layers of actor and critic
     memory: int = 0  # units of a GRU before actor and critic (recurrent.py); 0: none
+    convolution: tuple[int, ...] = ()  # channels of convolutions of the image, 3 x 3, stride 2
     frames: int = 1  # observations that actor and critic see: the last ones of the episode
     init_std: float = 0.5  # initial standard deviation of the actions
     columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
@@ -77,14 +80,36 @@ class Agent(nn.Module):
     """Actor and critic on normalised observations; forward() is the deterministic policy."""
 
     def __init__(
-        self, inputs: int, outputs: int, args: Args, generator: torch.Generator, privileged: int = 0
+        self,
+        inputs: int,
+        outputs: int,
+        args: Args,
+        generator: torch.Generator,
+        privileged: int = 0,
+        image: ImageColumns | None = None,
     ) -> None:
-        """privileged: number of columns after the `inputs` columns, which only the critic uses."""
+        """Makes the networks.
+
+        privileged: Number of columns after the `inputs` columns, which only the critic uses.
+        image: Columns of args.convolution; it requires all columns.
+        """
         super().__init__()
         own = args.columns or tuple(range(inputs))
         self.observation_size, self.own, width = inputs, len(own), len(own) + privileged
-        self.actor = mlp([self.own, args.hidden, args.hidden, outputs], 0.01, generator)
-        self.critic = mlp([width, args.hidden, args.hidden, 1], 1.0, generator)
+        self.encoder: nn.Module = nn.Identity()
+        self.seen, valued, before = self.own, width, list[Convolutions]()
+        if image is not None:
+            if args.columns:
+                raise ValueError(f"columns: expected [] with convolution, got {args.columns}")
+            encoders = [
+                Convolutions(image, columns, args.convolution, generator)
+                for columns in (self.own, width)
+            ]
+            self.encoder, before = encoders[0], encoders[1:]
+            self.seen, valued = (each.size for each in encoders)
+        hidden = [args.hidden, args.hidden]
+        self.actor = mlp([self.seen, *hidden, outputs], 0.01, generator)
+        self.critic = nn.Sequential(*before, *mlp([valued, *hidden, 1], 1.0, generator))
         self.log_std = nn.Parameter(torch.full((outputs,), math.log(args.init_std)))
         self.columns = nn.Buffer(torch.tensor([*own, *range(inputs, inputs + privileged)]))
         self.mean, self.var = nn.Buffer(torch.zeros(width)), nn.Buffer(torch.ones(width))
@@ -101,7 +126,7 @@ class Agent(nn.Module):
 
     def mean_action(self, x: Tensor) -> Tensor:
         """Returns mean actions for normalised columns, without the privileged ones."""
-        return self.actor(x[..., : self.own])  # type: ignore[no-any-return]
+        return self.actor(self.encoder(x[..., : self.own]))  # type: ignore[no-any-return]
 
     def normalise(self, observation: Tensor, count: int | None = None) -> Tensor:
         """Selects the agent's columns, the first `count`; scales to mean 0 and variance 1."""
@@ -153,7 +178,8 @@ class PPO:
         width = flatdim(envs.single_observation_space)
         privileged = sum(each.stop - each.start for each in envs.privileged_columns.values())
         outputs = math.prod(envs.single_action_space.shape or ())
-        self.train(Agent(width - privileged, outputs, args, self.generator, privileged))
+        image = image_columns(envs) if args.convolution else None
+        self.train(Agent(width - privileged, outputs, args, self.generator, privileged, image))
         self.iteration, self.global_step, self.learning_rate = 0, 0, args.learning_rate
         shape = args.num_steps, envs.num_envs
         self.raw = torch.zeros(shape[0] + 1, shape[1], width)

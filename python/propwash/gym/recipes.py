@@ -11,11 +11,11 @@ from propwash import _checks as checks
 from propwash.gym import _options, bptt, policy, ppo, shac
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0}
+_SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0, "columns": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {
     **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
-    **{"hidden": 4096, "memory": 4096, "frames": 1000},
+    **{"hidden": 4096, "memory": 4096, "frames": 1000, "columns": 10_000, "convolution": 256},
 }
 _FORMER = {"decay_iterations": "decay_steps"}
 """Former names of settings."""
@@ -157,17 +157,22 @@ def _checked(name: str, value: Any, default: Any) -> Any:
     """A setting, converted to the type of its default."""
     if isinstance(default, tuple):
         if not isinstance(value, list | tuple):
-            raise ValueError(f"{name}: expected a list of columns, [] for all, got {value!r:.100}")
-        return tuple(checks.whole_number(name, each, 0, 10_000) for each in value)
+            meaning = "columns, [] for all" if name == "columns" else "channels, [] for none"
+            raise ValueError(f"{name}: expected a list of {meaning}, got {value!r:.100}")
+        return tuple(checks.whole_number(name, each, *_limits(name)) for each in value)
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        limits = _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
-        return checks.whole_number(name, whole, *limits)
+        return checks.whole_number(name, whole, *_limits(name))
     high = _LARGEST.get(name, math.inf)
     limit = f" and <= {high:g}" if high < math.inf else ""
     return checks.number(
         name, value, f"a finite number > 0{limit}", lambda x: 0.0 < x <= high and x < math.inf
     )
+
+
+def _limits(name: str) -> tuple[int, int]:
+    """Minimum and maximum of an integer setting."""
+    return _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
 
 
 DEFAULT = Recipe(
@@ -297,7 +302,7 @@ RECIPES = {
 }
 
 _BPTT: dict[str, dict[str, Any]] = {
-    "forest": {"training": bptt.COARSE, "steps": 3_000_000, "every": 1_000_000},
+    "forest": {"training": bptt.COARSE, "steps": 1_500_000, "every": 1_500_000},
 }
 """Fields of RECIPES that differ with BPTT, which is the default method of these tasks."""
 

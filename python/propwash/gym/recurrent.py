@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import propwash.gym as pg
+from propwash.gym._convolution import ImageColumns, image_columns
 from propwash.gym._observations import flat
 from propwash.gym.ppo import PPO, Agent, Args, compute_gae, mlp
 
@@ -26,9 +27,15 @@ class MemoryAgent(Agent):
     """
 
     def __init__(
-        self, inputs: int, outputs: int, args: Args, generator: torch.Generator, privileged: int = 0
+        self,
+        inputs: int,
+        outputs: int,
+        args: Args,
+        generator: torch.Generator,
+        privileged: int = 0,
+        image: ImageColumns | None = None,
     ) -> None:
-        super().__init__(inputs, outputs, args, generator, privileged)
+        super().__init__(inputs, outputs, args, generator, privileged, image)
         hidden = [args.hidden, args.hidden]
         self.actor_width = self.prepare(args, generator)
         self.actor = mlp([self.actor_width, *hidden, outputs], 0.01, generator)
@@ -88,18 +95,21 @@ class MemoryAgent(Agent):
 
 
 class GruAgent(MemoryAgent):
-    """Actor and critic observe the normalised observation and the state of a GRU."""
+    """Actor and critic observe the normalised observation and the state of a GRU.
+
+    An image passes the convolutions of args.convolution first, if there are any.
+    """
 
     def prepare(self, args: Args, generator: torch.Generator) -> int:
         """Makes the GRU."""
-        self.gru = nn.GRUCell(self.own, args.memory)
+        self.gru = nn.GRUCell(self.seen, args.memory)
         for name, values in self.gru.named_parameters():
             for gate in values.detach().chunk(3):
                 if name.startswith("weight"):
                     nn.init.orthogonal_(gate, generator=generator)
                 else:
                     nn.init.zeros_(gate)
-        return self.own + args.memory
+        return self.seen + args.memory
 
     @property
     def memory_size(self) -> int:
@@ -109,8 +119,9 @@ class GruAgent(MemoryAgent):
     def see(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Advances the GRU."""
         own, privileged = x.tensor_split([self.own], -1)
-        memory = self.gru(own, memory)
-        return torch.cat([own, memory, privileged], -1), memory
+        seen = self.encoder(own)
+        memory = self.gru(seen, memory)
+        return torch.cat([seen, memory, privileged], -1), memory
 
 
 class FrameAgent(MemoryAgent):
@@ -152,7 +163,8 @@ class MemoryPPO(PPO):
         kind = GruAgent if args.memory else FrameAgent
         inputs, outputs = self.agent.observation_size, self.actions.shape[-1]
         privileged = self.raw.shape[-1] - inputs
-        self.train(kind(inputs, outputs, args, self.generator, privileged))
+        image = image_columns(envs) if args.convolution else None
+        self.train(kind(inputs, outputs, args, self.generator, privileged, image))
         self.memory = self.first_memory = torch.zeros(envs.num_envs, self.agent.memory_size)
         self.goes_on = torch.zeros(args.num_steps + 1, envs.num_envs)
 
@@ -197,8 +209,12 @@ class MemoryPPO(PPO):
 def trainer(args: Args) -> type[PPO]:
     """Returns the class that trains with the settings: with memory or without.
 
-    Raises ValueError for both kinds of memory.
+    Raises ValueError for both kinds of memory, and for frames of images with convolutions.
     """
+    if args.convolution and args.frames > 1:
+        raise ValueError(
+            f"frames = {args.frames}: expected 1 with convolution; set memory instead of frames"
+        )
     if args.memory and args.frames > 1:
         raise ValueError(
             f"memory = {args.memory}, frames = {args.frames}: expected one of them; set memory=0 "

@@ -74,20 +74,29 @@ def find(scene: str | PathLike[str]) -> Path:
 def read(path: Path, seed: int | None, changes: Mapping[str, Any] | None = None) -> SceneFile:
     """Reads a scene file and the files that it is based on; every error names the file.
 
-    changes: fields of the generator of `path` that replace those of the file.
+    changes: fields that replace those of the generator, that of `path` or, if it has none, of the
+        nearest of its bases with one.
     """
     scene: SceneFile | None = None
-    for file, tables in reversed(_with_bases(path)):
+    found = _with_bases(path)
+    if changes:
+        with _named(path):
+            _change_generator([tables for _, tables in found], changes)
+    for file, tables in reversed(found):
         with _named(file):
-            if changes and file == path:
-                if "generator" not in tables:
-                    names = ", ".join(changes)
-                    raise ParameterError(f"{names}: expected none for a scene without a generator")
-                tables["generator"] = {**tables["generator"], **changes}
             above = _scene(tables, file.parent, seed)
         scene = above if scene is None else _joined(scene, above)
     assert scene is not None
     return scene
+
+
+def _change_generator(files_read: Iterable[dict[str, Any]], changes: Mapping[str, Any]) -> None:
+    """Changes the generator of the first file that has one."""
+    for tables in files_read:
+        if "generator" in tables:
+            tables["generator"] = {**files.table(tables["generator"], "generator"), **changes}
+            return
+    raise ParameterError(f"{', '.join(changes)}: expected none for a scene without a generator")
 
 
 def _with_bases(path: Path) -> list[tuple[Path, dict[str, Any]]]:

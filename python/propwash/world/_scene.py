@@ -171,7 +171,7 @@ class Scene:
         their nominal poses, a number moves them within their bounds, `item.perturbation`.
         meshes, vehicles: as for Scene.
         generator: fields of the scene's generator, a Forest or Warehouse, that replace those of the
-            file: Scene.load("forest", seed=3, density=0.1).
+            file or of its base: Scene.load("forest", seed=3, density=0.1).
 
         Raises ParameterError, which names the file.
         """
