@@ -2,7 +2,7 @@
 Extension module of propwash; import its contents from the package.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias
 
 import numpy as np
