@@ -21,7 +21,6 @@ from propwash.autopilot import (
     px4_parameters,
     settings_file,
 )
-from propwash.autopilot._links import LOOPBACK
 from propwash.cli import autopilot
 from propwash.cli._options import check_range, option
 from propwash.cli.autopilot import FOLDER, LockstepOptions, report
@@ -129,7 +128,7 @@ def _run_hil(options: Px4Options, device: str, simulation: Simulation) -> None:
     loop = Loop(simulation, codec, link, patience=options.patience, report=report)
     file = autopilot.write_settings(options, "vehicle.params", text)
     report(f"load the parameters of the vehicle with a ground station, and start PX4 anew: {file}")
-    is_local = isinstance(link, UdpLink) and options.host == LOOPBACK
+    is_local = isinstance(link, UdpLink) and options.host == Px4Options.host
     hint = ", to which only this machine can send: use --host 0.0.0.0 for a board"
     try:
         autopilot.run_until(
