@@ -215,6 +215,40 @@ def test_a_board_that_stops_stops_the_motors_and_one_that_boots_puts_the_vehicle
     assert abs(loop.simulation.sample.position[2]) < 0.01
 
 
+def test_outputs_in_another_order_are_no_restart() -> None:
+    """Packets of UDP may overtake each other."""
+    codec, packets = Px4Hil(noise=False), list[bytes]()
+    clock = Clock()
+    board = Board(packets.append, clock=clock)
+    for now in (50.0, 50.01, 50.005):
+        clock.now = now
+        board.command()
+    assert [codec.motors(packet) is not None for packet in packets].count(True) == 3
+    assert not codec.restarted
+    clock.now = 40.0
+    board.command()
+    for packet in packets[-2:]:
+        codec.motors(packet)
+    assert codec.restarted
+
+
+def test_a_serial_port_whose_bytes_another_program_reads_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def taken(file: int, count: int) -> bytes:
+        raise BlockingIOError
+
+    file, own = pty.openpty()
+    with SerialLink(os.ttyname(own)) as link:
+        os.write(file, b"sensors")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "read", taken)
+            assert link.receive(5.0) is None
+        assert link.receive(5.0) == b"sensors"
+    for each in (file, own):
+        os.close(each)
+
+
 def test_a_board_that_is_not_in_its_hil_mode_is_reported_once() -> None:
     reports: list[str] = []
     codec = Px4Hil(noise=False, report=reports.append)

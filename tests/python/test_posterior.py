@@ -121,6 +121,14 @@ def test_invalid_options_are_refused(
         pg.make_vec(pg.Hover, 2, vehicle="crazyflie", **options)
 
 
+def test_lists_are_arrays_and_no_parameter_is_refused() -> None:
+    vehicle = pw.vehicles.load("crazyflie")
+    listed: Any = Posterior(vehicle, ("thrust",), [0.1], [[1]])  # type: ignore[arg-type]
+    assert listed.draw(3)[0].shape == (3, 1)
+    with pytest.raises(pw.ParameterError, match="expected at least one name, got none"):
+        Posterior(vehicle, (), np.zeros(0), np.zeros((0, 0)))
+
+
 def test_another_vehicle_than_that_of_the_posterior_is_refused(posterior: Posterior) -> None:
     with pytest.raises(ValueError, match=r"vehicle: expected that of the posterior, 'mine'"):
         pg.make_vec(pg.Hover, 2, vehicle="crazyflie", randomize=posterior)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +15,33 @@ from propwash.__main__ import main
 from propwash.race import _isolated
 
 PILOT = """
-import os
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 import propwash as pw
 
+number = 3
+
+@dataclass
 class Hover:
-    def __init__(self, briefing):
-        self.weight = briefing.vehicle.weight
+    briefing: object
 
     def __call__(self, readings):
         print("a pilot may print")
-        return pw.RateThrust([0.0, 0.0, 0.0], self.weight), None
+        return pw.RateThrust([0.0, 0.0, 0.0], self.briefing.vehicle.weight), None
 """
 
 
 class Late:
-    """Answers nothing."""
+    """Answers nothing, and computes on."""
 
     def __init__(self, briefing: race.Briefing) -> None:
         self.briefing = briefing
 
     def __call__(self, readings: race.Readings) -> Any:
-        time.sleep(60.0)
+        while True:
+            pass
 
 
 class Ending(Late):
@@ -52,6 +58,27 @@ class Wrong(Late):
         return 3, None
 
 
+class Single(Late):
+    """Answers without an estimate, not even None."""
+
+    def __call__(self, readings: race.Readings) -> Any:
+        return 3
+
+
+class Failing(Late):
+    """Raises an exception."""
+
+    def __call__(self, readings: race.Readings) -> Any:
+        raise KeyError("wind")
+
+
+class Unestimated(Late):
+    """Answers with an object that is no estimate."""
+
+    def __call__(self, readings: race.Readings) -> Any:
+        return pw.RateThrust([0.0, 0.0, 0.0], 1.0), 7
+
+
 def test_an_isolated_pilot_flies_as_in_the_same_process() -> None:
     flights = [
         race.fly(3, pilot=maker, time_limit=0.2).flight
@@ -66,6 +93,9 @@ def test_a_pilot_of_a_file_is_flown_by_the_command(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text(PILOT)
+    for name, got in (("number", "3"), ("Nothing", "none")):
+        with pytest.raises(ValueError, match=f"a class or a function {name} in .*, got {got}"):
+            race.fly(3, pilot=race.load_pilot(f"{file}:{name}"))
     result = race.fly(3, pilot=race.load_pilot(f"{file}:Hover"), time_limit=0.1)
     assert len(result.flight.time) == 13
     makers = []
@@ -84,15 +114,22 @@ def test_a_pilot_of_a_file_is_flown_by_the_command(
     ("maker", "error", "message"),
     [
         (race.isolated(Late, timeout=0.5), TimeoutError, "within 0.5 s"),
-        (race.isolated(Ending), RuntimeError, "its process has ended"),
-        (race.isolated(Wrong), RuntimeError, "expected one of RateThrust"),
+        (race.isolated(Ending), ValueError, "its process has ended"),
+        (race.isolated(Wrong), ValueError, "expected one of RateThrust"),
+        (race.isolated(Single), ValueError, "expected a command and an estimate"),
+        (race.isolated(Failing), ValueError, "pilot: KeyError: 'wind'"),
+        (race.isolated(Unestimated), ValueError, "no attribute 'position'"),
     ],
 )
-def test_faults_of_an_isolated_pilot_are_reported(
-    maker: Any, error: type[Exception], message: str
+def test_faults_of_an_isolated_pilot_are_reported_and_end_its_process(
+    maker: Any, error: type[Exception], message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    before = multiprocessing.active_children()
     with pytest.raises(error, match=message):
         race.fly(3, pilot=maker, time_limit=0.1)
+    assert multiprocessing.active_children() == before
+    if maker.maker is Failing:
+        assert 'raise KeyError("wind")' in capfd.readouterr().err
 
 
 def test_an_answer_is_data_and_not_executed() -> None:
@@ -108,14 +145,20 @@ def test_an_answer_is_data_and_not_executed() -> None:
         received, estimate = _isolated._decoded(_isolated._encoded(command, None))
         assert repr(received) == repr(command)
         assert estimate is None
-    with pytest.raises(TypeError, match="expected a command"):
-        _isolated._decoded({"kind": "Popen", "command": {}, "estimate": None})
+    answer = _isolated._encoded(commands[0], None)
+    for wrong in (
+        *(3, {}, answer | {"kind": "Popen"}, answer | {"kind": []}, answer | {"command": {}}),
+        *(answer | {"command": {"force": [1.0]}}, answer | {"estimate": {"wind": 1.0}}),
+    ):
+        with pytest.raises(ValueError, match="pilot: expected a command, one of"):
+            _isolated._decoded(wrong)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--isolate"], "--isolate: expected with --sensors"),
+        (["--fastest", "--reach", "5"], "--reach: expected with --sensors"),
         (["--sensors", "--pilot", "none.py:A"], "pilot: expected an existing FILE.py:NAME"),
         (["--mass", "0"], "--mass"),
     ],

@@ -20,6 +20,8 @@ _HIL = 32
 _TIMESYNC_RATE = 10.0  # Hz
 _FORGETTING = 0.05
 """Weight of a new offset between the clocks, unless its round trip is the shortest so far."""
+_RESTARTED = 1_000_000
+"""us, by which PX4's clock goes back if it starts anew; packets in another order do so by less."""
 
 
 class Px4Hil(Px4):
@@ -86,10 +88,11 @@ class Px4Hil(Px4):
         return out
 
     def motors(self, packet: bytes) -> Array | None:
-        """As Px4; a clock of PX4 that goes back is one that has started anew."""
+        """As Px4; a clock of PX4 that goes back by a second is one that has started anew."""
         before = self._answered
         outputs = super().motors(packet)
-        if before is not None and self._answered is not None and self._answered < before:
+        now = self._answered
+        if before is not None and now is not None and now < before - _RESTARTED:
             self.reset()
             self.restarted = True
             return None

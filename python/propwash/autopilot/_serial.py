@@ -85,10 +85,13 @@ class SerialLink:
             return self._reopened(timeout)
         if not select.select([self._file], [], [], max(timeout, 0.0))[0]:
             return None
-        with suppress(OSError):
-            data = os.read(self._file, _MAX_PACKET)
-            if data:
+        try:
+            if data := os.read(self._file, _MAX_PACKET):
                 return data
+        except BlockingIOError:  # another program has read it
+            return None
+        except OSError:
+            pass
         self.close()
         return b""
 

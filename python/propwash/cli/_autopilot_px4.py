@@ -128,8 +128,12 @@ def _run_hil(options: Px4Options, device: str, simulation: Simulation) -> None:
     loop = Loop(simulation, codec, link, patience=options.patience, report=report)
     file = autopilot.write_settings(options, "vehicle.params", text)
     report(f"load the parameters of the vehicle with a ground station, and start PX4 anew: {file}")
+    is_local = isinstance(link, UdpLink) and options.host == Px4Options.host
+    hint = ", to which only this machine can send: use --host 0.0.0.0 for a board"
     try:
-        autopilot.run_until(loop, options, f"does PX4 use the parameters in {file}?")
+        autopilot.run_until(
+            loop, options, f"does PX4 use the parameters in {file}?", hint if is_local else ""
+        )
     finally:
         report(codec.statistics())
 

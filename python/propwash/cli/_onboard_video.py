@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,8 +35,7 @@ def video(
     head = figure.suptitle(title, fontsize=11)
     ahead, depth = figure.subplots(1, 2)
     settings, state = envs._engine.settings, envs._engine.state
-    plain = replace(settings, depth_dtype="float32", depth_noise=0.0, depth_error={})
-    seen = type(envs._engine.observer.parts["depth"])(envs.task, state, plain)
+    seen = envs._engine.observer.parts["depth"].without_errors(state, settings)
     width, height = settings.pooled_size
     view = ahead.imshow(np.zeros((*_VIEW[::-1], 3), np.uint8))
     image = depth.imshow(np.zeros((height, width)), cmap="magma", vmin=0.0, vmax=1.0, aspect="auto")

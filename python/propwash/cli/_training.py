@@ -49,7 +49,7 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import _options, bptt, policy, ppo, recipes, recurrent, shac
+        from propwash.gym import bptt, policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz, self.video = settings, out, options.viz, options.video
@@ -60,14 +60,14 @@ class Training:
         recipe, kind = recipes.with_settings(recipe, changed), policy.task_class(self.task)
         self.description = policy.describe(
             self.task,
-            _options.merged(kind, recipe.options, others),
+            recipes.merged(kind, recipe.options, others),
             {"method": method, "seed": self.seed, "settings": changed},
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
         self.between = {
             name: self.description.make_vec(
-                during, **common, **_options.merged(kind, varied, others)
+                during, **common, **recipes.merged(kind, varied, others)
             )
             for name, varied in recipe.between.items()
         }
@@ -80,7 +80,7 @@ class Training:
             recipe = replace(recipe, args=replace(recipe.args, columns=columns))
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
-        different = _options.merged(kind, recipe.training, others)
+        different = recipes.merged(kind, recipe.training, others)
         envs = self.description.make_vec(recipe.num_envs, **common, **different)
         learners: dict[str, Any] = {"shac": shac.SHAC, "bptt": bptt.BPTT}
         learner = learners.get(method) or recurrent.trainer(recipe.args)

@@ -159,6 +159,7 @@ def _fly(options: RaceOptions, seed: int, **arguments: Any) -> race.Result:
     course = race.find_course(options.course)
     scene, wind = course.scene(seed), (*options.wind, 0.0)
     known = vehicles.load(options.vehicle)
+    arguments |= _sensor_options(options)
     if options.fastest and not options.sensors:
         arguments["path"] = race.fastest_path(scene, options.vehicle, wind=wind)
     return race.fly(
@@ -169,7 +170,6 @@ def _fly(options: RaceOptions, seed: int, **arguments: Any) -> race.Result:
         nominal=course.scene(None),
         wind=wind,
         turbulence=_gusts(options),
-        **_sensor_options(options),
         **arguments,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,6 +92,11 @@ class DepthObservation(Observation):
         self._late[:, begins] = self._images[begins]
         oldest: Array = self._late[0]
         return oldest
+
+    def without_errors(self, state: State, chosen: Settings) -> DepthObservation:
+        """Returns the observation of these settings with float images, without errors."""
+        plain = replace(chosen, depth_dtype="float32", depth_noise=0.0, depth_error={})
+        return DepthObservation(self._task, state, plain)
 
     def restored(self) -> None:
         """Discards images and scenes: the task has other attributes now."""

@@ -11,6 +11,7 @@ from propwash import _checks as checks
 from propwash.gym import _options, bptt, policy, ppo, shac
 from propwash.gym.ppo import Args
 
+merged = _options.merged  # for the command
 _SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0, "columns": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {

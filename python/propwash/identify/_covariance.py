@@ -20,7 +20,7 @@ _BLOCK_LENGTHS = (1.0, 2.5)
 def covariances_of(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -> Array:
     """Returns two estimates (2, U, U) of the covariance of the unknowns; the larger one holds.
 
-    The first assumes white residuals as large as the noise. The second is a sandwich estimate with
+    The second assumes white residuals as large as the noise. The first is a sandwich estimate with
     blocks of consecutive windows as clusters, so that the residuals of a block may be correlated
     and of any size. The fit reduces the residuals of a block that it contains: the score of each
     block is corrected to that of the estimate without the block (CR3; Bell and McCaffrey, Survey

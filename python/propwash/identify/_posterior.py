@@ -49,12 +49,14 @@ class Posterior:
     parameters: tuple[str, ...]
     """P names of parameters."""
     standard_deviations: Array
-    """(P,), of the logarithms and offsets."""
+    """(P,) array-like, of the logarithms and offsets."""
     correlations: Array
-    """(P, P)."""
+    """(P, P) array-like."""
 
     def __post_init__(self) -> None:
         count, known = len(self.parameters), catalogue(self.vehicle)
+        if not count:
+            raise ParameterError("posterior.parameters: expected at least one name, got none")
         for name in self.parameters:
             if name not in known:
                 hint = checks.nearest(name, known)
@@ -62,7 +64,8 @@ class Posterior:
         if len(set(self.parameters)) < count:
             raise ParameterError("posterior.parameters: expected each name once")
         for name, shape in (("standard_deviations", (count,)), ("correlations", (count, count))):
-            numbers = getattr(self, name)
+            numbers = np.asarray(getattr(self, name), dtype=np.float64)
+            object.__setattr__(self, name, numbers)
             if numbers.shape != shape or not np.isfinite(numbers).all():
                 raise ParameterError(
                     f"posterior.{name}: expected finite numbers of shape {shape}, one for each "
@@ -184,7 +187,7 @@ def posterior_of(
     for k, name in enumerate(names):
         if name in own:
             combinations[k, own[name]] = problem.scatter.vehicles
-    # the correlations of the first estimate; standard errors are the larger of both
+    # the correlations of the sandwich estimate; standard errors are the larger of both
     covariance = combinations @ covariances[0] @ combinations.T
     larger = [deviation_of(covariances, row) for row in combinations]
     scale = np.array(larger) / np.sqrt(np.diagonal(covariance))

@@ -239,7 +239,7 @@ def _by_sensors(
     _callable("pilot(briefing)", pilot)
     step = 0
     while True:
-        command, estimate = _answer(pilot(instruments.read()))
+        command, estimate = checked_answer(pilot(instruments.read()))
         if step % ROW_STEPS == 0 and recorder.add(vehicle, estimate):
             return
         has_outer_loop = not isinstance(command, RateThrust | RotorSpeeds)
@@ -259,7 +259,8 @@ def _callable(name: str, value: Any) -> Any:
     return value
 
 
-def _answer(answer: Any) -> tuple[Any, Any]:
+def checked_answer(answer: Any) -> tuple[Any, Any]:
+    """The command and the estimate of a pilot's answer. Raises TypeError for another one."""
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise TypeError(
             f"pilot: expected a command and an estimate, or None instead, got {answer!r:.100}"

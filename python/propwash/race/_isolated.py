@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import multiprocessing
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from os import PathLike
@@ -14,11 +18,14 @@ from typing import Any, get_args
 import numpy as np
 
 from propwash import _checks
+from propwash.race._fly import checked_answer
 from propwash.race._interface import Briefing, Pilot, PilotEstimate, PilotMaker, Readings
 from propwash.vehicle.commands import Command, as_command
 
 _COMMANDS = {kind.__name__: kind for kind in get_args(Command)}
-_ESTIMATE = ("position", "velocity", "attitude", "gates")
+_ESTIMATED = ("position", "velocity", "attitude")
+_MAX_ANSWER = 1_000_000
+"""Bytes."""
 
 
 def isolated(maker: PilotMaker, *, timeout: float = 60.0) -> PilotMaker:
@@ -29,8 +36,8 @@ def isolated(maker: PilotMaker, *, timeout: float = 60.0) -> PilotMaker:
     the user: files and network are not closed to it.
 
     maker: is pickled: a class or a function of a module, or load_pilot(…). timeout: s, for one
-    answer. In flight, an exception of the pilot raises RuntimeError with its text, and a late
-    answer TimeoutError.
+    answer. In flight, an exception of the pilot, whose traceback its process prints, and a wrong
+    answer raise ValueError, a late answer TimeoutError. The process is then ended.
     """
     return _Isolated(maker, _checks.positive("timeout", timeout, "s"))
 
@@ -39,7 +46,8 @@ def load_pilot(place: str) -> PilotMaker:
     """Returns the maker of a pilot from a file, imported when a flight begins.
 
     place: "FILE.py:NAME", a class or a function that is called with a Briefing. Raises ValueError
-    for another form and for a missing file, in flight ValueError for a missing name.
+    for another form and for a missing file, in flight ValueError for a name that is missing or
+    something else.
     """
     file, colon, name = place.rpartition(":")
     if not colon or not name.isidentifier() or not Path(file).is_file():
@@ -57,10 +65,15 @@ class _Loaded:
         if spec is None or spec.loader is None:
             raise ValueError(f"pilot: expected a Python file, got {self.file!r:.100}")
         module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # where dataclasses and pickle look for it
         spec.loader.exec_module(module)
-        if not hasattr(module, self.name):
-            raise ValueError(f"pilot: expected {self.name} in {self.file}, which does not have it")
-        pilot: Pilot = getattr(module, self.name)(briefing)
+        maker = getattr(module, self.name, None)
+        if not callable(maker):
+            got = "none" if maker is None else f"{maker!r:.100}"
+            raise ValueError(
+                f"pilot: expected a class or a function {self.name} in {self.file}, got {got}"
+            )
+        pilot: Pilot = maker(briefing)
         return pilot
 
 
@@ -74,49 +87,65 @@ class _Isolated:
 
 
 class _Remote:
-    """The simulation's end of the pipe. The process ends when this object is deleted."""
+    """The simulation's end of the pipe. The process ends with this object, or with a failure."""
 
     def __init__(self, maker: PilotMaker, briefing: Briefing, timeout: float) -> None:
         self._timeout = timeout
         context = multiprocessing.get_context("spawn")
         self._pipe, other = context.Pipe()
-        process = context.Process(target=_serve, args=(other, maker), daemon=True)
-        process.start()
+        self._process = context.Process(target=_serve, args=(other, maker), daemon=True)
+        self._process.start()
         other.close()
-        self._ask(briefing)
+        self._ask(briefing, lambda ready: ready)
 
     def __call__(self, readings: Readings) -> tuple[Command, Any]:
-        return _decoded(self._ask(readings))
+        answer: tuple[Command, Any] = self._ask(readings, _decoded)
+        return answer
 
-    def _ask(self, message: Briefing | Readings) -> Any:
+    def _ask(self, message: Briefing | Readings, decoded: Callable[[Any], Any]) -> Any:
+        try:
+            return decoded(self._received(message))
+        except BaseException:
+            self._process.kill()  # it may be computing on
+            self._process.join()
+            raise
+
+    def _received(self, message: Briefing | Readings) -> Any:
         try:
             self._pipe.send(message)
-            if not self._pipe.poll(self._timeout):
-                raise TimeoutError(
-                    f"pilot: expected an answer within {self._timeout:g} s, got none; raise timeout"
-                )
+            is_late = not self._pipe.poll(self._timeout)
             # not recv(), which executes what the pilot sends
-            answer = json.loads(self._pipe.recv_bytes())
-        except (EOFError, OSError, ValueError) as error:
-            if isinstance(error, TimeoutError):
-                raise
-            raise RuntimeError("pilot: expected an answer, but its process has ended") from error
+            data = b"" if is_late else self._pipe.recv_bytes(_MAX_ANSWER)
+        except (EOFError, OSError) as error:
+            raise ValueError("pilot: expected an answer, but its process has ended") from error
+        if is_late:
+            raise TimeoutError(
+                f"pilot: expected an answer within {self._timeout:g} s, got none; raise timeout"
+            )
+        try:
+            answer = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"pilot: expected JSON text, got {data!r:.100}") from error
         if isinstance(answer, dict) and "error" in answer:
-            raise RuntimeError(f"pilot: {answer['error']!s:.1000}")
+            raise ValueError(f"pilot: {answer['error']!s:.1000}")
         return answer
 
 
 def _serve(pipe: Connection, maker: PilotMaker) -> None:
     """The pilot's end of the pipe."""
-    try:
-        pilot = maker(pipe.recv())
-        pipe.send_bytes(b"{}")
+    pilot: Pilot | None = None
+    with suppress(EOFError, OSError):  # the flight is over
         while True:
-            pipe.send_bytes(json.dumps(_encoded(*pilot(pipe.recv()))).encode())
-    except EOFError:
-        return  # the flight is over
-    except Exception as error:  # of the pilot, whatever it is
-        pipe.send_bytes(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode())
+            message = pipe.recv()
+            try:
+                if pilot is None:
+                    pilot, answer = maker(message), {}
+                else:
+                    answer = _encoded(*checked_answer(pilot(message)))
+            except Exception as error:  # of the pilot, whatever it is
+                traceback.print_exc()
+                answer = {"error": f"{type(error).__name__}: {error}"}
+            pipe.send_bytes(json.dumps(answer).encode())
 
 
 def _encoded(command: Any, estimate: Any) -> dict[str, Any]:
@@ -131,7 +160,10 @@ def _encoded(command: Any, estimate: Any) -> dict[str, Any]:
         "command": {name: _plain(getattr(command, name)) for name in fields},
         "estimate": None
         if estimate is None
-        else {name: _plain(getattr(estimate, name, None)) for name in _ESTIMATE},
+        else {
+            **{name: _plain(getattr(estimate, name)) for name in _ESTIMATED},
+            "gates": _plain(getattr(estimate, "gates", None)),
+        },
     }
 
 
@@ -140,8 +172,12 @@ def _plain(value: Any) -> Any:
 
 
 def _decoded(answer: Any) -> tuple[Command, PilotEstimate | None]:
-    kind, estimate = answer["kind"], answer["estimate"]
-    if kind not in _COMMANDS:
-        raise TypeError(f"pilot: expected a command, one of {', '.join(_COMMANDS)}, got {kind!r}")
-    command: Command = _COMMANDS[kind](**answer["command"])
-    return command, None if estimate is None else PilotEstimate(**estimate)
+    try:
+        command: Command = _COMMANDS[answer["kind"]](**answer["command"])
+        estimate = answer["estimate"]
+        return command, None if estimate is None else PilotEstimate(**estimate)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"pilot: expected a command, one of {', '.join(_COMMANDS)}, and an estimate, got "
+            f"{answer!r:.200}: {type(error).__name__}: {error!s:.200}"
+        ) from error
