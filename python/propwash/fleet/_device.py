@@ -32,6 +32,8 @@ STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
 STARTS = ("state", "motor_delay", "action_delay")
 READING = ("imu", "kinematics", "read", "snapshot")
 """Methods that need the state and change nothing."""
+NUMBERS = ("battery_voltage", "battery_current", "state_of_charge", "contact", "diverged")
+"""Fields that are arrays (n,)."""
 STATELESS = ("outer_loops", "own_parameters", "parameter")
 
 
@@ -53,7 +55,7 @@ class Driver(Protocol):
         """Frees it."""
 
     def upload(self, device: int, host: int, size: int) -> None:
-        """Copies bytes to the device."""
+        """Copies bytes to the device and waits for them."""
 
     def download(self, host: int, device: int, size: int) -> None:
         """Copies bytes from the device and waits for them."""
@@ -154,11 +156,12 @@ class DeviceFleet:
     def read_into(self, tensors: Mapping[str, Any]) -> None:
         """Writes fields to tensors on the device."""
         with self._host:
+            fields = []
             for name, tensor in tensors.items():
                 first, width, factor = self._host.field(name)
-                one = name.startswith("battery") or name == "state_of_charge"
-                tail = () if one or name in ("contact", "diverged") else (width,)
-                to = self._address(name, tensor, tail)
+                to = self._address(name, tensor, () if name in NUMBERS else (width,))
+                fields.append((name, first, width, factor, to))
+            for name, first, width, factor, to in fields:
                 if self._device_is_current:
                     [rows] = self._driver.functions([f"propwash::fleet_rows<{self._number}>"])
                     block = self._allocated["state"][1] // self._blocks // self._dtype.itemsize
