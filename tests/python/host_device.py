@@ -52,7 +52,7 @@ void run(void (*kernel)(A...), unsigned threads, void** a) {
 
 
 class HostDriver:
-    """A Driver; see propwash.fleet._device."""
+    """A Driver; see propwash.fleet._driver."""
 
     name = "host"
     device = (1, 0)  # kDLCPU
