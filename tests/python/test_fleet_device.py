@@ -416,6 +416,17 @@ def test_resets_by_tensors_copy_nothing(driver: HostDriver, name: str, dtype: st
 
 
 @needs_compiler
+def test_resets_by_tensors_draw_no_bias_without_noise(driver: HostDriver) -> None:
+    vehicle = QUADCOPTER.replace(imu={"gyroscope_bias_initial": 0.01})
+    fleets = Case(vehicle, {"noise": False}).fleets("float32")
+    fly(fleets, range(1), 3, rates=False)
+    mask = np.arange(SIZE) < 20
+    fleets[0].reset(mask=mask)
+    fleets[1].reset_from(mask)
+    check_same(fleets)
+
+
+@needs_compiler
 def test_resets_by_tensors_fall_back_to_the_host(driver: HostDriver) -> None:
     fleets = CASES["slow imu"].fleets("float32")
     assert check_resets(fleets, driver) > 0

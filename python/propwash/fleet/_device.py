@@ -171,19 +171,23 @@ class DeviceFleet:
         """Copies what vehicles restart from to the device; not for a slow IMU."""
 
         def copy(launch: Any) -> None:
-            self._start = b"" if launch.has_slow_imu else launch.batch
+            self._start = b""
+            if launch.has_slow_imu:
+                return
             memory: dict[str, tuple[int, int]] = launch.memory
-            bias = self._host.field("accelerometer_bias")[0]
-            host, size = memory["state"]
-            numbers = memoryview((ctypes.c_char * size).from_address(host))
-            blocks = np.frombuffer(numbers, self._dtype).reshape(self._blocks, -1, WARP)
-            for first, each in zip((bias, bias + 3), deviations, strict=True):
-                lanes = np.resize(each, (self._blocks, 1, WARP))  # the padding is not read
-                blocks[:, first : first + 3, :] = lanes
+            if self._noise:
+                bias = self._host.field("accelerometer_bias")[0]
+                host, size = memory["state"]
+                numbers = memoryview((ctypes.c_char * size).from_address(host))
+                blocks = np.frombuffer(numbers, self._dtype).reshape(self._blocks, -1, WARP)
+                for first, each in zip((bias, bias + 3), deviations, strict=True):
+                    lanes = np.resize(each, (self._blocks, 1, WARP))  # the padding is not read
+                    blocks[:, first : first + 3, :] = lanes
             for name in STARTS:
                 if name in memory:
                     host, size = memory[name]
                     self._driver.upload(self._place("start " + name, size), host, size)
+            self._start = launch.batch
 
         self._host.at_start(copy, self._level == "rates")
 
