@@ -172,12 +172,13 @@ class DeviceFleet : public PyFleet<T> {
     launch({batch, shape, method, work, bytes, is_reading});
   }
 
-  /// The loops of thread_fleet_kernels(); a launch covers all blocks.
+  /// The loops of thread_fleet_kernels(). A launch covers all blocks, and is made for the last of
+  /// them: the calls are in order, and outer loops compute the command of a block before its call.
   template <class Shape>
   struct Launches {
     template <class Method, TickWork Work, FleetFeatures = features_at_run_time>
-    static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t) {
-      if (first != 0) return;
+    static void step(const FleetBatch<T>& batch, std::size_t, std::size_t last) {
+      if (last * warp_lanes < batch.size) return;
       constexpr const char* method = std::is_same_v<Method, Euler> ? "Euler" : "Rk4";
       constexpr const char* work = Work == TickWork::physics         ? "physics"
                                    : Work == TickWork::process_noise ? "process_noise"
@@ -192,7 +193,7 @@ class DeviceFleet : public PyFleet<T> {
         using Host = detail::ThreadLoops<T, Dynamic, Shape>;
         return Host::measure(batch, first, last, readings, stride);
       }
-      if (first == 0) launch<Shape>(batch, "Euler", "everything", true);
+      if (last * warp_lanes >= batch.size) launch<Shape>(batch, "Euler", "everything", true);
     }
   };
 

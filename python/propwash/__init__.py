@@ -36,17 +36,21 @@ class _Part(ModuleType):
 _derivatives = _Part(f"{__name__}._derivatives")
 _float64 = _Part(f"{__name__}._float64")
 _learn = _Part(f"{__name__}._learn")
-_render = _Part(f"{__name__}._render")
 _models = _Part(f"{__name__}._models")  # which _core imports
+_render = _Part(f"{__name__}._render")
 _world = _Part(f"{__name__}._world")
 
 __getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)
 # without an extra or a part, `from propwash import *` and `help(propwash)` must work
-_OPTIONAL = {"_render": ("arcade", "datasets", "render", "ros"), "_world": ("estimate",)}
+_OPTIONAL = {
+    "_models": ("Allocation", "LowPass", "Pid", "RateController", "RotorCommand", "Wrench"),
+    "_render": ("arcade", "datasets", "render", "ros"),
+    "_world": ("estimate",),
+}
 _omitted = ["gym", "torch"]
-for _part, _modules in _OPTIONAL.items():
+for _part, _without in _OPTIONAL.items():
     if find_spec(f"{__name__}.{_part}") is None:
-        _omitted += _modules
+        _omitted += _without
 __all__ = [name for name in _names if name not in _omitted]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -51,7 +52,7 @@ void run(void (*kernel)(A...), unsigned threads, void** a) {
 
 
 class HostDriver:
-    """A Driver; see propwash.fleet._device."""
+    """A Driver; see propwash.fleet._driver."""
 
     name = "host"
     device = (1, 0)  # kDLCPU
@@ -134,6 +135,8 @@ class FakeCuda:
     def __init__(self, real: Any) -> None:
         """real: the module, whose documentation has the number of arguments."""
         self.host, self.real = HostDriver(), real
+        self.contexts = ["caller"]
+        """The stack of the thread."""
         self.results = {
             "cuDeviceGetCount": 2, "cuDeviceGet": "device", "cuDevicePrimaryCtxRetain": "context",
             "cuModuleLoadData": "module",
@@ -151,6 +154,12 @@ class FakeCuda:
 
     def done(self, name: str, arguments: tuple[Any, ...]) -> Any:
         host = self.host
+        if name == "cuCtxPushCurrent":
+            return self.contexts.append(*arguments)
+        if name == "cuCtxPopCurrent":
+            return self.contexts.pop()
+        is_of_device = re.match("cu(Mem|Module|Launch|Stream|CtxSync)", name)
+        assert self.contexts[-1] == ("context" if is_of_device else "caller"), name
         if name == "cuDeviceGetAttribute":
             return {"MAJOR": 9, "MINOR": 0}[arguments[0].name.rpartition("_")[2]]
         if name == "cuMemAlloc":

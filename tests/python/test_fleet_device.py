@@ -254,6 +254,16 @@ def test_commands_may_change_their_kind(driver: HostDriver, name: str) -> None:
 
 
 @needs_compiler
+def test_outer_loops_of_many_vehicles_precede_their_steps(driver: HostDriver) -> None:
+    """Of more vehicles than one range of an executor has."""
+    fleets = [pw.Fleet(QUADCOPTER, 700, device=device) for device in ("cpu", "cuda")]
+    target = np.linspace(-1.0, 1.0, 2100).reshape(700, 3).astype(np.float32)
+    for fleet in fleets:
+        fleet.step(pw.PositionCommand(target), substeps=12)
+    check_same((fleets[0], fleets[1]))
+
+
+@needs_compiler
 def test_a_refused_command_changes_nothing(driver: HostDriver) -> None:
     fleets = CASES["every feature"].fleets("float32")
     fly(fleets, range(3), 3, rates=False)
@@ -334,6 +344,35 @@ def test_tensors_are_read_and_written_in_place(driver: HostDriver, dtype: str) -
     check_same((cpu, device))
 
 
+FIELDS = {
+    "position": (3,), "velocity": (3,), "attitude": (4,), "body_rates": (3,), "rotor_speeds": (4,),
+    "rotor_command": (4,), "accelerometer_bias": (3,), "gyroscope_bias": (3,),
+    "battery_voltage": (), "battery_current": (), "state_of_charge": (), "contact": (),
+    "diverged": (),
+}  # fmt: skip
+
+
+@needs_compiler
+def test_every_field_is_written_to_tensors(driver: HostDriver) -> None:
+    cpu, device = CASES["every feature"].fleets("float32")
+    fly((cpu, device), range(3), 4, rates=True)
+    tensors = {name: np.full((SIZE, *tail), np.nan, np.float32) for name, tail in FIELDS.items()}
+    before = driver.copied["download"]
+    device.read_into(**tensors)
+    assert driver.copied["download"] == before
+    for name, tensor in tensors.items():
+        assert np.array_equal(tensor, getattr(cpu, name)), name
+
+
+def test_other_fields_are_refused_and_nothing_is_written(driver: HostDriver) -> None:
+    fleet = pw.Fleet("flightgoggles", 4, device="cuda")
+    rows = np.full((4, 3), 7.0, np.float32)
+    for other in ({"imu": rows}, {"time": rows[:, 0].copy()}, {"velocity": rows.T.copy()}):
+        with pytest.raises(ValueError, match="expected"):
+            fleet.read_into(position=rows, **other)
+    assert (rows == 7.0).all()
+
+
 def check_resets(fleets: tuple[pw.Fleet, pw.Fleet], driver: HostDriver) -> int:
     """Resets by tensors on the device and by arrays on the CPU; the bytes that were copied."""
     cpu, device = fleets
@@ -374,6 +413,17 @@ def test_resets_by_tensors_copy_nothing(driver: HostDriver, name: str, dtype: st
     fleets[1].set_wind([1.0, 0.0, 0.0])
     fleets[0].set_wind([1.0, 0.0, 0.0])
     assert check_resets(fleets, driver) == 0
+
+
+@needs_compiler
+def test_resets_by_tensors_draw_no_bias_without_noise(driver: HostDriver) -> None:
+    vehicle = QUADCOPTER.replace(imu={"gyroscope_bias_initial": 0.01})
+    fleets = Case(vehicle, {"noise": False}).fleets("float32")
+    fly(fleets, range(1), 3, rates=False)
+    mask = np.arange(SIZE) < 20
+    fleets[0].reset(mask=mask)
+    fleets[1].reset_from(mask)
+    check_same(fleets)
 
 
 @needs_compiler
@@ -538,6 +588,7 @@ def test_the_driver_calls_cuda_as_its_documentation_says(monkeypatch: pytest.Mon
         pw.Fleet("flightgoggles", 4, device="cuda:2")
     del fleets
     assert not fake.host.memory
+    assert fake.contexts == ["caller"]  # torch finds its current device there
 
 
 def test_compiled_kernels_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -555,3 +606,6 @@ def test_compiled_kernels_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PROPWASH_CACHE", str(tmp_path))
     _cuda.kernels(nvrtc, "sm_80", names, INCLUDE)
     assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PROPWASH_CACHE", str(tmp_path / "file"))  # a folder that cannot be made
+    assert _cuda.kernels(nvrtc, "sm_90", names, INCLUDE) == first

@@ -245,7 +245,7 @@ def test_parts_of_the_extension_are_chosen_with_those_that_they_need(tmp_path: P
     for parts, built in (
         ("core", {"core"}),
         ("learn", {"core", "world", "learn"}),
-        ("all", {"core", "float64", "derivatives", "world", "learn", "render"}),
+        ("all", {"core", "models", "float64", "derivatives", "world", "learn", "render"}),
     ):
         (line,) = re.findall(
             r"parts of the extension: (.*)", run(*command, f"-DPROPWASH_PARTS={parts}")

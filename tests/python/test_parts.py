@@ -27,8 +27,8 @@ PARTS = {
     "derivatives": 'pw.linearize("flightgoggles")',
     "float64": 'pw.Fleet("flightgoggles", 4, dtype="float64")',
     "learn": "import propwash.gym; propwash.gym.make(propwash.gym.Track)",
+    "models": 'pw.Fleet("hexacopter", 4)',
     "render": "import propwash.render",
-    "shapes": 'pw.Fleet("hexacopter", 4)',
     "world": "pw.Scene([])",
 }
 """A statement that needs a part, by its name."""
@@ -77,6 +77,15 @@ def test_the_policy_hover_is_drawn_with_only_the_first_part(tmp_path: Path) -> N
     assert file.exists(), done.stdout
 
 
+def test_the_demonstration_needs_only_the_first_part(tmp_path: Path) -> None:
+    """`make demo` builds no other."""
+    file = tmp_path / "demo.png"
+    code = f"from propwash.cli.main import main\nassert main(['demo', '--out', {str(file)!r}]) == 0"
+    done = run(WITHOUT.format(parts=set(PARTS)) + code)
+    assert done.returncode == 0, done.stderr
+    assert "steps/s" in done.stdout
+
+
 @pytest.mark.parametrize("parts", [set(PARTS), {"render"}], ids=["all", "render"])
 def test_the_names_of_a_build_without_parts_can_be_imported(parts: set[str]) -> None:
     code = "from propwash import *\nimport propwash\nprint(propwash.__all__)\nhelp(propwash)"
@@ -86,6 +95,7 @@ def test_the_names_of_a_build_without_parts_can_be_imported(parts: set[str]) -> 
     assert "Multicopter" in names
     assert not {"arcade", "datasets", "render", "ros"} & set(names)
     assert ("estimate" in names) == ("world" not in parts)
+    assert ("RateController" in names) == ("models" not in parts)
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -18,9 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import tune
+from propwash import control, tune
 from propwash.autopilot._motors import QUAD_X, MotorMap, match, with_reversed_spins
-from propwash.control import Allocation
 from propwash.tune import Controller, DifferenceEquations, Gains
 from propwash.vehicle import VehicleParameters
 from propwash.vehicle import files as vehicles
@@ -60,7 +59,7 @@ def significant(values: ArrayLike) -> Array:
 
 def levers(vehicle: VehicleParameters) -> Array:
     """(N, 3) m, torque about x, y, z over the thrust of each rotor."""
-    matrix = Allocation(vehicle).matrix
+    matrix = control.Allocation(vehicle).matrix
     return np.asarray((matrix[:3] / matrix[3]).T)
 
 

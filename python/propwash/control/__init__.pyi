@@ -1,4 +1,4 @@
-# The public names, imported at first use: trajectories need the controllers for some tasks only.
+# The public names, imported at first use, so that the commands need no other part of the extension.
 
 __all__: list[str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -75,8 +76,10 @@ class CudaDriver:
         self._on_device("cuMemFree", address)
 
     def upload(self, device: int, host: int, size: int) -> None:
-        """Copies bytes to the device."""
-        self._on_device("cuMemcpyHtoDAsync", device, host, size, self.stream())
+        """Copies bytes to the device and waits for them, because the host may change them next."""
+        stream = self.stream()
+        self._on_device("cuMemcpyHtoDAsync", device, host, size, stream)
+        self._on_device("cuStreamSynchronize", stream)
 
     def download(self, host: int, device: int, size: int) -> None:
         """Copies bytes from the device and waits for them."""
@@ -121,8 +124,12 @@ class CudaDriver:
         return self._functions[key]
 
     def _on_device(self, function: str, *arguments: Any) -> Any:
-        self._call("cuCtxSetCurrent", self._context)
-        return self._call(function, *arguments)
+        """The result of a function in the context of the device; that of the caller stays."""
+        self._call("cuCtxPushCurrent", self._context)
+        try:
+            return self._call(function, *arguments)
+        finally:
+            self._call("cuCtxPopCurrent")
 
     def _call(self, function: str, *arguments: Any) -> Any:
         """The result of a function of the driver; raises RuntimeError or MemoryError."""
@@ -148,10 +155,11 @@ def kernels(
         head, _, cubin = file.read_bytes().partition(b"\n")
         return json.loads(head), cubin
     binary = _nvrtc.compiled(nvrtc, _nvrtc.KERNELS, architecture, names, include=include)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
-        part.write(json.dumps(binary.names).encode() + b"\n" + binary.cubin)
-    Path(part.name).replace(file)  # another process sees the whole file or none
+    with contextlib.suppress(OSError):  # a folder that is not writable costs time only
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
+            part.write(json.dumps(binary.names).encode() + b"\n" + binary.cubin)
+        Path(part.name).replace(file)  # another process sees the whole file or none
     return binary.names, binary.cubin
 
 

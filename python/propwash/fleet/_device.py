@@ -8,17 +8,17 @@ thrust or of rotor speeds copy no state: it stays on the device until a method n
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core, _float64
+from propwash.fleet._driver import DeviceArray, Driver, address_of
 from propwash.vehicle.parameters import VehicleParameters
 
 WARP = 32
@@ -32,43 +32,9 @@ STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
 STARTS = ("state", "motor_delay", "action_delay")
 READING = ("imu", "kinematics", "read", "snapshot")
 """Methods that need the state and change nothing."""
+NUMBERS = ("battery_voltage", "battery_current", "state_of_charge", "contact", "diverged")
+"""Fields that are arrays (n,)."""
 STATELESS = ("outer_loops", "own_parameters", "parameter")
-
-
-class Driver(Protocol):
-    """Memory and kernels of a device; addresses are whole numbers."""
-
-    name: str
-    """Its architecture."""
-    device: tuple[int, int]
-    """Type and number of the device in DLPack."""
-
-    def stream(self) -> int | None:
-        """The stream of the caller, as DLPack numbers it."""
-
-    def allocate(self, size: int) -> int:
-        """Allocates memory [bytes]."""
-
-    def free(self, address: int) -> None:
-        """Frees it."""
-
-    def upload(self, device: int, host: int, size: int) -> None:
-        """Copies bytes to the device."""
-
-    def download(self, host: int, device: int, size: int) -> None:
-        """Copies bytes from the device and waits for them."""
-
-    def synchronize(self) -> None:
-        """Waits for all work."""
-
-    def clear(self, address: int, pitch: int, width: int, rows: int) -> None:
-        """Sets `width` bytes at each of `rows` places to zero, every `pitch` bytes."""
-
-    def functions(self, names: Sequence[str]) -> list[Any]:
-        """Compiled kernels of thread_kernel.hpp by their names in C++."""
-
-    def launch(self, function: Any, threads: int, arguments: Sequence[Any]) -> None:
-        """Runs a kernel; the arguments are ctypes objects or byte arrays."""
 
 
 def open_driver(device: str) -> Driver:
@@ -130,7 +96,7 @@ class DeviceFleet:
                 if set(command) not in ({"rates", "thrust"}, {"speeds"}):
                     raise ValueError(
                         "command: expected tensors {'rates': …, 'thrust': …} or {'speeds': …}, got "
-                        f"{sorted(command)}"
+                        f"{list(command)}"
                     )
                 level = "rates" if "rates" in command else "speeds"
                 shapes = {"rates": (3,), "thrust": (), "speeds": (self._rotors,)}
@@ -154,11 +120,12 @@ class DeviceFleet:
     def read_into(self, tensors: Mapping[str, Any]) -> None:
         """Writes fields to tensors on the device."""
         with self._host:
+            fields = []
             for name, tensor in tensors.items():
                 first, width, factor = self._host.field(name)
-                one = name.startswith("battery") or name == "state_of_charge"
-                tail = () if one or name in ("contact", "diverged") else (width,)
-                to = self._address(name, tensor, tail)
+                to = self._address(name, tensor, () if name in NUMBERS else (width,))
+                fields.append((name, first, width, factor, to))
+            for name, first, width, factor, to in fields:
                 if self._device_is_current:
                     [rows] = self._driver.functions([f"propwash::fleet_rows<{self._number}>"])
                     block = self._allocated["state"][1] // self._blocks // self._dtype.itemsize
@@ -204,19 +171,23 @@ class DeviceFleet:
         """Copies what vehicles restart from to the device; not for a slow IMU."""
 
         def copy(launch: Any) -> None:
-            self._start = b"" if launch.has_slow_imu else launch.batch
+            self._start = b""
+            if launch.has_slow_imu:
+                return
             memory: dict[str, tuple[int, int]] = launch.memory
-            bias = self._host.field("accelerometer_bias")[0]
-            host, size = memory["state"]
-            numbers = memoryview((ctypes.c_char * size).from_address(host))
-            blocks = np.frombuffer(numbers, self._dtype).reshape(self._blocks, -1, WARP)
-            for first, each in zip((bias, bias + 3), deviations, strict=True):
-                lanes = np.resize(each, (self._blocks, 1, WARP))  # the padding is not read
-                blocks[:, first : first + 3, :] = lanes
+            if self._noise:
+                bias = self._host.field("accelerometer_bias")[0]
+                host, size = memory["state"]
+                numbers = memoryview((ctypes.c_char * size).from_address(host))
+                blocks = np.frombuffer(numbers, self._dtype).reshape(self._blocks, -1, WARP)
+                for first, each in zip((bias, bias + 3), deviations, strict=True):
+                    lanes = np.resize(each, (self._blocks, 1, WARP))  # the padding is not read
+                    blocks[:, first : first + 3, :] = lanes
             for name in STARTS:
                 if name in memory:
                     host, size = memory[name]
                     self._driver.upload(self._place("start " + name, size), host, size)
+            self._start = launch.batch
 
         self._host.at_start(copy, self._level == "rates")
 
@@ -397,84 +368,3 @@ def _word(value: int) -> Any:
 def _free(driver: Driver, allocated: dict[str, tuple[int, int]]) -> None:
     for address, _ in allocated.values():
         driver.free(address)
-
-
-# ---- tensors ----
-
-
-class _Tensor(ctypes.Structure):
-    """DLTensor of DLPack."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_number", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-        # the rest of DLManagedTensor
-        ("manager", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    )
-
-
-class DeviceArray:
-    """An array on a device; its memory is freed with it, not with what DLPack made of it."""
-
-    def __init__(self, array: NDArray[Any], driver: Driver) -> None:
-        self._driver = driver
-        self._shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-        place = driver.allocate(array.nbytes)
-        weakref.finalize(self, driver.free, place)
-        driver.upload(place, array.ctypes.data, array.nbytes)
-        bits = 8 * array.dtype.itemsize
-        self._tensor = _Tensor(place, *driver.device, array.ndim, 2, bits, 1, self._shape)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._driver.device
-
-    def __dlpack__(self, *, stream: int | None = None) -> object:
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype = ctypes.py_object
-        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        capsule: object = new(ctypes.addressof(self._tensor), b"dltensor", None)
-        return capsule
-
-
-_DEVICES = {1: "cpu", 2: "cuda"}
-_TYPES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
-
-
-def address_of(
-    name: str, tensor: Any, shape: tuple[int, ...], dtype: np.dtype[Any], driver: Driver
-) -> int:
-    """The memory of a tensor in C order with exactly this layout, ordered on the caller's stream.
-
-    Raises TypeError or ValueError for others.
-    """
-    if not hasattr(tensor, "__dlpack__"):
-        raise TypeError(
-            f"{name}: expected a tensor with __dlpack__, such as torch's, got {tensor!r:.50}"
-        )
-    places = [driver.device, tuple(int(part) for part in tensor.__dlpack_device__())]
-    if places[0] != places[1]:
-        here, there = (f"{_DEVICES.get(kind, kind)}:{number}" for kind, number in places)
-        raise ValueError(f"{name}: expected a tensor on {here}, got one on {there}")
-    capsule = tensor.__dlpack__(stream=driver.stream())
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    found = _Tensor.from_address(get(capsule, b"dltensor") or 0)
-    count = found.ndim
-    has = tuple(found.shape[:count])
-    kind = "bool" if found.code == 6 else f"{_TYPES.get(found.code, '?')}{found.bits}"
-    if (kind, has) != (dtype.name, shape):
-        raise ValueError(f"{name}: expected a tensor {shape} of {dtype.name}, got {has} of {kind}")
-    if found.strides:
-        steps = [math.prod(shape[axis + 1 :]) for axis in range(count)]
-        if any(found.strides[i] != steps[i] for i in range(count) if shape[i] > 1):
-            raise ValueError(f"{name}: expected a tensor in C order; call contiguous() first")
-    return int(found.data or 0) + int(found.byte_offset)

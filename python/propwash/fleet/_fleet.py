@@ -168,12 +168,15 @@ class Fleet(FleetGradients):
             (n, …) in C order of the fleet's dtype, of torch or any library with DLPack. Flags are 0
             or 1.
 
-        Raises ValueError or TypeError for others, or for a fleet on the CPU.
+        Raises ValueError or TypeError for others, or for a fleet on the CPU; nothing is written.
         """
         if not isinstance(self._core, DeviceFleet):
             raise ValueError(
                 "read_into(): expected a fleet with device='cuda'; read its properties"
             )
+        others = {"time", "specific_force", "angular_rate", "readings"}
+        known = [name for name in FleetTrajectory.__dataclass_fields__ if name not in others]
+        _checks.names("tensors", tensors, known)
         self._core.read_into(tensors)
 
     def reset_from(self, mask: Any, **tensors: Any) -> None:

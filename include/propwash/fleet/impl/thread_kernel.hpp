@@ -111,7 +111,7 @@ struct FleetThread {
 /// What vehicles restart from.
 template <class T>
 struct FleetStart {
-  /// The blocks of FleetBatch after a reset; the biases are their deviations.
+  /// The blocks of FleetBatch after a reset; with noise, the biases are their deviations.
   const T* state = nullptr;
   const T* motor_delay = nullptr;
   const T* action_delay = nullptr;
