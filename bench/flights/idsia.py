@@ -67,8 +67,8 @@ FREE = {
     "damping_z": (1.0, 0.0, 4.9),
     "lag": (0.03, 0.003, 0.1),  # s, of the recorded rotor speeds
 }
-"""Start of the fit and limits. Without a unit: relative to the physical model, whose torques the
-noise of the rotor speeds reduces."""
+"""Start of the fit and limits. Those without a unit are relative to the physical model. The torques
+of the fit are smaller, because the rotor speeds have noise."""
 PHYSICAL = np.array([1.0, *[0.0] * 5, 1e-6, 1e-6, *[0.0] * 9, 2e-3])
 """Values of FREE of the benchmark's physical model, which has no torques."""
 

@@ -342,7 +342,13 @@ def test_options_of_forests_are_refused_with_a_scene() -> None:
     for name, value in options.items():
         with pytest.raises(ValueError, match=rf"^{name} = .*: expected none with a scene"):
             pg.ForestFlight(**common, **{name: value})
-    pg.ForestFlight(**common, density=0.05, trunk_radius=(0.15, 0.4))  # the defaults
+    radius: Any
+    for radius in ((0.15, 0.4), [0.15, 0.4], np.array([0.15, 0.4])):
+        pg.ForestFlight(**common, density=[0.05], trunk_radius=radius)  # the defaults
+    wrong: Any
+    for wrong in (0.3, [0.3], [0.1, np.nan]):
+        with pytest.raises(ValueError, match="trunk_radius: expected"):
+            pg.ForestFlight(trunk_radius=wrong)
 
 
 def test_a_scene_replaces_the_options_of_forests_of_a_policy() -> None:
@@ -357,6 +363,7 @@ def test_a_scene_replaces_the_options_of_forests_of_a_policy() -> None:
     changes = {"action": "rate_thrust", "max_episode_steps": 5}
     before = {"yaw_mode": "velocity", "episode_seconds": 3.0, "density": 0.07}
     assert _options.merged(pg.ForestFlight, before, changes) == {"density": 0.07, **changes}
+    assert _options.merged(pg.ForestFlight, before, {"scene": None})["density"] == 0.07
 
 
 def test_forests_without_a_free_place_for_the_start_are_refused() -> None:

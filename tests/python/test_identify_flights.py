@@ -109,8 +109,10 @@ def test_calibration_up_to_a_time_refuses_too_little(simulated: identify.FlightL
     for stop in (-1.0, 2.0):
         with pytest.raises(ValueError, match=rf"in the air up to {stop:g} s, got 3"):
             identify.calibrate("crazyflie", simulated, 3.0, stop=stop)
-    with pytest.raises(TypeError, match="stop: expected a time of the log"):
-        identify.calibrate("crazyflie", simulated, 3.0, stop="2")  # type: ignore[arg-type]
+    wrong: Any
+    for wrong in ("2", float("nan"), [2.0]):
+        with pytest.raises((TypeError, ValueError), match="stop: expected a time of the log"):
+            identify.calibrate("crazyflie", simulated, 3.0, stop=wrong)
 
 
 def test_a_trim_at_its_limit_is_reported() -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,6 @@ class Training:
         self.stopped = self.reached = False
         self.measured = ""  # in the last evaluation, for the bar
         self.results: dict[str, Any] = {}
-        self.baseline: dict[str, float] = {}
         self.restart: dict[str, Any] = {}
         self.written = -1  # step of the checkpoint file
         self.resumed = checkpoint is not None
@@ -318,7 +318,9 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(f"  processor time {self.cpu:.1f} s")
         print(_training_curve.table(measured, self.episodes))
-        self.baseline = self._baseline()
+        if self.baseline:
+            print(f"  {self.last.task.baseline}")
+            print(_training_curve.table(self.baseline, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
         title = f"{self.task}, seed {self.seed}"
         curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
@@ -331,8 +333,9 @@ class Training:
         self.write_tradeoff({f"seed {self.seed}": measured}, self.out / TRADEOFF)
         return measured
 
-    def _baseline(self) -> dict[str, float]:
-        """Prints and returns the measures of the action 0, if the task has a name for it."""
+    @cached_property
+    def baseline(self) -> dict[str, float]:
+        """The measures of the action 0, if the task has a name for it."""
         from propwash.gym.evaluation import evaluate, measures
 
         task = self.last.task
@@ -340,10 +343,7 @@ class Training:
             return {}
         idle = np.zeros(self.last._engine.action_shape, dtype=np.float32)
         result = evaluate(lambda seen: idle, self.last, FINAL_SEED + self.seed)
-        measured = measures(task, result)
-        print(f"  {task.baseline}")
-        print(_training_curve.table(measured, self.episodes))
-        return measured
+        return measures(task, result)
 
     def write_tradeoff(self, results: Mapping[str, Mapping[str, float]], file: Path) -> None:
         """Plots the task's tradeoff() of measures by name, and of the baseline, if it has one."""

@@ -13,7 +13,6 @@ from propwash import _checks as checks
 from propwash._checks import shown
 from propwash.fleet import Fleet
 from propwash.gym._actions import about_z
-from propwash.gym._options import arguments
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import ForestReward, weights_of
 from propwash.gym._state import State
@@ -103,21 +102,31 @@ class ForestFlight(Judged):
                 f"arrival = {self.arrival:g}: expected less than distance = {self.distance:g} m; "
                 "flights would arrive at their start"
             )
-        self.trunk_radius = tuple(trunk_radius)
+        self.trunk_radius = tuple(
+            checks.shaped("trunk_radius", trunk_radius, (2,), unit="m").tolist()
+        )
         self.flights = checks.whole_number("flights", flights, 1, 10**9)
         self.forest_seed = checks.whole_number("forest_seed", forest_seed, 0, 2**63)
         self.goal = None
         if scene is not None:
-            given = zip(
-                _FOREST, (density, distance, trunk_radius, flights, forest_seed), strict=True
-            )
-            _refuse_changed(dict(given))
+            self._refuse_options_of_forests()
             self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
             self.goal = self._checked(self.scene, goal)
         elif goal is not None:
             raise ValueError(f"goal = {goal!r:.100}: expected None without a scene; leave it out")
         self.desired: Numbers = np.zeros((1, 3), dtype=np.float32)
         """(n, 3) m/s, world frame, velocity of a straight flight to the goal at the set speed."""
+
+    def _refuse_options_of_forests(self) -> None:
+        """Raises ValueError for options of forests that differ from their defaults."""
+        defaults = ForestFlight()
+        for name in _FOREST:
+            value = getattr(self, name)
+            if value != getattr(defaults, name):
+                raise ValueError(
+                    f"{name} = {value!r:.100}: expected none with a scene, as it is an option of "
+                    f"forests; leave {name} or scene out"
+                )
 
     def _checked(self, scene: Scene, goal: object) -> Array:
         """The goal. Raises ValueError for a scene without obstacles, or ends in contact."""
@@ -355,17 +364,6 @@ class ForestFlight(Judged):
     def merit(self, measured: Mapping[str, float]) -> tuple[float, ...]:
         """Most arrivals."""
         return (measured["arrived [%]"],)
-
-
-def _refuse_changed(options: Mapping[str, object]) -> None:
-    """Raises ValueError for options of forests that differ from their defaults."""
-    defaults = arguments(ForestFlight)
-    for name, value in options.items():
-        if value is not defaults[name] and value != defaults[name]:
-            raise ValueError(
-                f"{name} = {value!r:.100}: expected none with a scene, as it is an option of "
-                f"forests; leave {name} or scene out"
-            )
 
 
 def _names_at(speed: float) -> tuple[str, str]:

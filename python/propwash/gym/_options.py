@@ -447,7 +447,8 @@ _LENGTHS = ("episode_seconds", "max_episode_steps")
 def merged(task: Any, options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Returns options updated by `changes`, without those that lose their effect by the changes."""
     replaced = {**task.replaced, **dict.fromkeys(_LENGTHS, _LENGTHS)}
-    dropped = {each for name in changes for each in replaced.get(name, ())}
+    chosen = [name for name, each in changes.items() if each is not None]
+    dropped = {each for name in chosen for each in replaced.get(name, ())}
     kept = {name: each for name, each in options.items() if name not in dropped}
     return {**with_effect({**kept, **changes}), **changes}
 

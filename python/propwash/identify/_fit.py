@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _checks as checks
 from propwash._checks import ParameterError, require_scipy
 from propwash.identify._bias import AccelerometerBias, fit_bias
 from propwash.identify._covariance import covariances_of, deviation_of
@@ -131,8 +132,7 @@ def calibrate(
     start = vehicles.load(vehicle) if not isinstance(vehicle, Identified) else vehicle.vehicle
     grid = gridded(log, start, noise=noise)
     if stop is not None:
-        if not isinstance(stop, (int, float)):
-            raise TypeError(f"stop: expected a time of the log [s] or None, got {stop!r:.50}")
+        stop = checks.number("stop", stop, "a time of the log [s] or None")
         grid = grid.until(stop)
     if not 1.2 <= seconds <= grid.seconds:
         part = "in the air" if stop is None else f"in the air up to {stop:g} s"
