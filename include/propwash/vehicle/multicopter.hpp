@@ -330,7 +330,7 @@ class Multicopter {
 #include "propwash/vehicle/impl/multicopter.hpp"
 #include "propwash/vehicle/impl/multicopter_outer.hpp"
 
-#if defined(PROPWASH_STATIC)  // instantiated in propwash::static, src/multicopter.cpp
+#if defined(PROPWASH_STATIC)  // instantiated in propwash::static, src/multicopter*.cpp
 namespace propwash {
 extern template class Multicopter<4>;
 extern template class Multicopter<>;
