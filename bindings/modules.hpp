@@ -15,8 +15,8 @@ void add_contents(pybind11::module_& m, std::initializer_list<const char*> neede
                   std::initializer_list<Bind*> contents);
 
 // _core
-Bind bind_commands, bind_parameters, bind_multicopter, bind_imu, bind_car, bind_fleet, bind_sampling,
-    bind_learn;
+Bind bind_commands, bind_parameters, bind_multicopter, bind_imu, bind_car, bind_fleet,
+    bind_sampling, bind_learn;
 // _models
 Bind bind_control, bind_flatness, bind_car_fleet;
 // _float64

@@ -200,7 +200,8 @@ void bind_parameters(py::module_& m) {
   m.def("car_parameter_table", [] { return field_table(CarParameters{}); });
   m.def("outer_loop_table", [] { return field_table(OuterLoopParameters{}); });
   m.def(
-      "validate_vehicle", [](const py::object& parameters) { validate(vehicle_parameters(parameters)); },
+      "validate_vehicle",
+      [](const py::object& parameters) { validate(vehicle_parameters(parameters)); },
       "parameters"_a);
   m.def(
       "validate_car", [](const py::object& parameters) { validate(car_parameters(parameters)); },

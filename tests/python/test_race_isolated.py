@@ -127,7 +127,7 @@ def test_faults_of_an_isolated_pilot_are_reported_and_end_its_process(
     before = multiprocessing.active_children()
     with pytest.raises(error, match=message):
         race.fly(3, pilot=maker, time_limit=0.1)
-    assert multiprocessing.active_children() == before
+    assert set(multiprocessing.active_children()) <= set(before)
     if maker.maker is Failing:
         assert 'raise KeyError("wind")' in capfd.readouterr().err
 

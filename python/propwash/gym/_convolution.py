@@ -61,8 +61,9 @@ class Convolutions(nn.Module):
         self.rest = nn.Buffer(torch.tensor(rest, dtype=torch.int64), persistent=False)
         height, width, depth = image.shape
         pairs = pairwise([depth, *channels])
-        self.layers = nn.ModuleList(nn.Conv2d(*pair, 3, stride=2, padding=1) for pair in pairs)
-        for layer in self.layers:
+        layers = [nn.Conv2d(*pair, 3, stride=2, padding=1) for pair in pairs]
+        self.layers = nn.ModuleList(layers)
+        for layer in layers:
             nn.init.orthogonal_(layer.weight, 2**0.5, generator)
             nn.init.zeros_(layer.bias)
             height, width = -(-height // 2), -(-width // 2)

@@ -31,8 +31,9 @@ def covariances_of(problem: FitProblem, pieces: Sequence[tuple[Array, Array]]) -
     inverse = np.linalg.inv(identity + curvatures.sum(axis=0))
     left_out = np.linalg.solve(identity - curvatures @ inverse, scores[..., np.newaxis])[..., 0]
     sandwich = inverse @ (identity + left_out.T @ left_out) @ inverse
-    both = np.stack([sandwich, inverse])
-    return (both + both.transpose(0, 2, 1)) / 2.0  # rounding may have left them asymmetric
+    both: Array = np.stack([sandwich, inverse])
+    both += both.transpose(0, 2, 1).copy()  # rounding may have left them asymmetric
+    return both / 2.0
 
 
 def deviation_of(covariances: Array, combination: Array) -> float:
