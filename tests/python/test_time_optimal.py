@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import runpy
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -368,3 +370,18 @@ def test_the_split_s_is_as_fast_as_the_published_optimum() -> None:
     best = example["plan"]("split-s", progress=found.append)
     assert found[0].duration < 1.03 * PUBLISHED["split-s"]
     assert best.duration < 1.005 * PUBLISHED["split-s"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_plan() -> None:
+    code = """
+import os, signal, threading
+import propwash as pw
+from propwash import race
+path = race.fastest_path  # imported before the signal
+scene = pw.Scene.load("alphapilot", seed=3)
+threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+path(scene)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert "KeyboardInterrupt" in done.stderr.splitlines()[-1]

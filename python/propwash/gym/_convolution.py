@@ -64,8 +64,9 @@ class Convolutions(nn.Module):
         layers = [nn.Conv2d(*pair, 3, stride=2, padding=1) for pair in pairs]
         self.layers = nn.ModuleList(layers)
         for layer in layers:
-            nn.init.orthogonal_(layer.weight, 2**0.5, generator)
-            nn.init.zeros_(layer.bias)
+            weight, bias = layer.parameters()
+            nn.init.orthogonal_(weight, 2**0.5, generator)
+            nn.init.zeros_(bias)
             height, width = -(-height // 2), -(-width // 2)
         self.size = height * width * channels[-1] + len(rest)
         """Number of columns of the output."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks
+from propwash._bridge import uninterrupted
 from propwash.trajectories._gates import Opening
 from propwash.trajectories._limits import Limits
 from propwash.vehicle.parameters import VehicleParameters
@@ -145,7 +146,8 @@ class Rows:
         }  # fmt: skip
         options: Any = {"print_time": False, "error_on_fail": False, "ipopt": ipopt}
         solver = casadi.nlpsol("plan", "ipopt", program, options)
-        found = solver(x0=guess, lbx=bounds[0], ubx=bounds[1], lbg=self._lower, ubg=self._upper)
+        with uninterrupted():  # as IPOPT takes a KeyboardInterrupt for a point without values
+            found = solver(x0=guess, lbx=bounds[0], ubx=bounds[1], lbg=self._lower, ubg=self._upper)
         stats = solver.stats()
         if not stats["success"]:
             raise ValueError(self._refusal(np.asarray(found["g"])[:, 0], stats))
