@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from propwash.autopilot import (
     FirmwareLoop,
@@ -26,6 +27,7 @@ from propwash.cli._options import check_range, option
 from propwash.cli.autopilot import FOLDER, LockstepOptions, report
 
 HELP = "PX4: its simulator build over TCP in lock step, or hardware in the loop (docs/px4.md)"
+P = TypeVar("P", bound=Px4)
 _BITS = 1200
 """Bits on a serial line for each HIL_SENSOR and what is sent beside it."""
 
@@ -71,13 +73,7 @@ def run(options: Px4Options) -> None:
     if options.config:
         print(text, end="")
         return
-    codec = Px4(
-        len(simulation.motor_map.order),
-        Home(*options.home),
-        seed=options.seed,
-        noise=not options.no_noise,
-        refused=autopilot.reporting(),
-    )
+    codec = _codec(Px4, options, simulation)
     loop = Loop(
         simulation,
         codec,
@@ -93,6 +89,18 @@ def run(options: Px4Options) -> None:
     report(f"start PX4 with the parameters of the vehicle: . {name} && make px4_sitl none_iris")
     hint = "; a PX4 that was connected before does not connect again: start it anew"
     autopilot.run_until(loop, options, f"does PX4 use the parameters in {file}?", hint)
+
+
+def _codec(kind: type[P], options: Px4Options, simulation: Simulation, **others: Any) -> P:
+    """Makes the codec of both kinds of connection."""
+    return kind(
+        len(simulation.motor_map.order),
+        Home(*options.home),
+        seed=options.seed,
+        noise=not options.no_noise,
+        refused=autopilot.reporting(),
+        **others,
+    )
 
 
 def _check_device(options: Px4Options, device: str) -> None:
@@ -116,14 +124,7 @@ def _run_hil(options: Px4Options, device: str, simulation: Simulation) -> None:
     if options.config:
         print(text, end="")
         return
-    codec = Px4Hil(
-        len(simulation.motor_map.order),
-        Home(*options.home),
-        seed=options.seed,
-        noise=not options.no_noise,
-        refused=autopilot.reporting(),
-        report=report,
-    )
+    codec = _codec(Px4Hil, options, simulation, report=report)
     link = _link(options, device)
     loop = Loop(simulation, codec, link, patience=options.patience, report=report)
     file = autopilot.write_settings(options, "vehicle.params", text)
