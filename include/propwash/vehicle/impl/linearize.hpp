@@ -64,10 +64,14 @@ inline Vec3<double> tangent(const Quat<double>& q, const Quat<double>& p) {
   const auto change = conjugate(q) * p;
   return {2.0 * change.x, 2.0 * change.y, 2.0 * change.z};
 }
+/// The rotation from one attitude to another, by at most half a turn: w >= 0.
+inline Quat<double> short_rotation(const Quat<double>& from, const Quat<double>& to) {
+  const auto rotation = conjugate(from) * to;
+  return rotation.w < 0.0 ? rotation * -1.0 : rotation;
+}
 /// The rotation vector [body frame] from one attitude to another.
 inline Vec3<double> rotation_between(const Quat<double>& from, const Quat<double>& to) {
-  auto rotation = conjugate(from) * to;
-  if (rotation.w < 0.0) rotation = rotation * -1.0;
+  const auto rotation = short_rotation(from, to);
   const Vec3<double> axis{rotation.x, rotation.y, rotation.z};
   const double sine = norm(axis);
   return axis * (sine > 1e-12 ? 2.0 * std::atan2(sine, rotation.w) / sine : 2.0);

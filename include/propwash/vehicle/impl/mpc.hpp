@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -97,14 +96,7 @@ BasicMpc<Columns>::BasicMpc(const VehicleParameters& vehicle, const MpcParameter
 
   model_ = make_model<double, Dynamic, GeneralShape>(vehicle);
   const double dt = parameters.period / parameters.substeps;
-  double time_constant = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < rotors(); ++i) {
-    time_constant = std::min(
-        {time_constant, vehicle.motor.time_constant_up[i], vehicle.motor.time_constant_down[i]});
-  }
-  if (has_contact(vehicle)) {
-    time_constant = std::min(time_constant, 1.0 / (6.283185307179586 * vehicle.contact.frequency));
-  }
+  const double time_constant = shortest_time_constant(vehicle);
   if (dt > 2.0 * time_constant) {  // RK4 is stable up to 2.78
     PROPWASH_THROW(ParameterError(
         "period / substeps = " + detail::formatted(dt) + ": expected at most " +
@@ -205,8 +197,7 @@ template <int Columns>
 typename BasicMpc<Columns>::Vector BasicMpc<Columns>::difference(const State& x,
                                                                  const State& from) const {
   Vector d(detail::body_states + rotors());
-  auto rotation = conjugate(from.attitude) * x.attitude;
-  if (rotation.w < 0.0) rotation = rotation * -1.0;
+  const auto rotation = detail::short_rotation(from.attitude, x.attitude);
   d.segment(0, 3) = to_eigen(x.position - from.position);
   d.segment(3, 3) = to_eigen(x.velocity - from.velocity);
   d.segment(6, 3) << 2.0 * rotation.x, 2.0 * rotation.y, 2.0 * rotation.z;
@@ -334,10 +325,7 @@ void BasicMpc<Columns>::improve(Span<const State> points) {
   const auto add_cost = [&](const State& x, const State& point) {
     const Vector error = difference(x, point);
     Matrix of_error = Matrix::Identity(error.size(), error.size());
-    const auto attitude = conjugate(point.attitude) * x.attitude;
-    const double sign = attitude.w < 0.0 ? -1.0 : 1.0;
-    const double w = sign * attitude.w, a = sign * attitude.x, b = sign * attitude.y,
-                 c = sign * attitude.z;
+    const auto [w, a, b, c] = detail::short_rotation(point.attitude, x.attitude);
     of_error.block(6, 6, 3, 3) << w, -c, b, c, w, -a, -b, a, w;
     const Matrix weighted = weight_.asDiagonal() * of_error;
     slope += weighted.transpose().lazyProduct(error);
