@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -18,6 +19,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("propwash")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _logs_of_stable_baselines3(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Its logger would write into a new directory of the system's for each training."""
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("sb3"))
 
 
 @pytest.fixture
