@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "propwash/math/mat3.hpp"
-#include "rows.hpp"
+#include "propwash/learn/impl/rows.hpp"
 
 namespace propwash::learn {
 
