@@ -55,18 +55,18 @@ def both(name: str) -> tuple[TorchVectorEnv, TorchVectorEnv]:
         TorchVectorEnv(kind, SIZE, device=where, weights=chosen, **options)
         for where in ("cpu", "cuda")
     )
-    assert device.unwrapped.fleet.device == "cuda"
+    assert device.unwrapped.fleet.device.startswith("cuda")
     return cpu, device
 
 
-def check_same(cpu: Any, device: Any, done: Any = None) -> None:
+def check_same(cpu: Any, device: Any) -> None:
     """All tensors that the CPU returns; it leaves out infos that concern no environment."""
     for name, value in cpu.items():
         if isinstance(value, dict):
             check_same(value, device[name])
         else:
             assert value.dtype == device[name].dtype, name
-            assert value.numpy().tobytes() == device[name].numpy().tobytes(), name
+            assert value.numpy().tobytes() == device[name].cpu().numpy().tobytes(), name
 
 
 def fly(cpu: TorchVectorEnv, device: TorchVectorEnv, steps: int, seed: int) -> int:
@@ -84,9 +84,92 @@ def fly(cpu: TorchVectorEnv, device: TorchVectorEnv, steps: int, seed: int) -> i
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["track, body", *(pytest.param(name, marks=pytest.mark.slow) for name in KINDS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
 def test_a_device_gives_the_bits_of_the_cpu(driver: HostDriver, name: str) -> None:
     cpu, device = both(name)
     check_same({"seen": cpu.reset(seed=3)[0]}, {"seen": device.reset(seed=3)[0]})
     assert fly(cpu, device, 1000, 1) > 100
     assert cpu.unwrapped.fleet.snapshot() == device.unwrapped.fleet.snapshot()
+
+
+@needs_compiler
+def test_steps_continue_after_changes_on_the_host(driver: HostDriver) -> None:
+    cpu, device = both("track, body")
+    for envs in (cpu, device):
+        envs.reset(seed=3)
+    fly(cpu, device, 60, 1)
+    mask = np.arange(SIZE) % 3 == 0
+    seen = [envs.reset(options={"reset_mask": mask})[0] for envs in (cpu, device)]
+    check_same({"seen": seen[0]}, {"seen": seen[1]})
+    fly(cpu, device, 20, 2)
+    for envs in (cpu, device):
+        envs.unwrapped.set_state({"velocity": [1.0, 0.0, 0.0]})
+    fly(cpu, device, 20, 3)
+    snapshot = device.unwrapped.snapshot()
+    for envs in (cpu, device):
+        envs.reset(seed=4)
+        envs.unwrapped.restore(snapshot)
+    assert fly(cpu, device, 40, 5) > 20
+
+
+@needs_compiler
+def test_a_step_copies_no_state(driver: HostDriver) -> None:
+    _, device = both("track, body")
+    device.reset(seed=0)
+    actions = torch.zeros(SIZE, 4)
+    for _ in range(2):
+        device.step(actions)
+    before = dict(driver.copied)
+    for _ in range(20):
+        device.step(actions)
+    assert driver.copied == before
+
+
+@needs_compiler
+def test_actions_that_are_no_numbers_are_zero_and_counted(driver: HostDriver) -> None:
+    _, device = both("track, body")
+    seen, _ = device.reset(seed=0)
+    actions = torch.zeros(SIZE, 4)
+    actions[5, 2], actions[6, 0] = torch.nan, torch.inf
+    seen, *_, infos = device.step(actions)
+    assert infos["clipped"].nonzero().flatten().tolist() == [5, 6]
+    assert seen.isfinite().all()
+    assert seen[6, 18:22].tolist() == [1.0, 0.0, 0.0, 0.0]
+    with pytest.raises(ValueError, match=r"shape \(37, 4\), got"):
+        device.step(actions[:, :3])
+
+
+def test_other_environments_step_on_the_cpu(driver: HostDriver) -> None:
+    others: list[tuple[type[pg.Task], dict[str, Any]]] = [
+        (pg.Race, {}),
+        (pg.Hover, {"scene": "alphapilot"}),
+        (pg.Hover, {"autoreset_mode": "NEXT_STEP"}),
+        (pg.Hover, {"action": "velocity"}),
+        (pg.Hover, {"observation": ["state", "sensors"]}),
+        (pg.Hover, {"privileged": True}),
+        (pg.Hover, {"randomize": {"body.mass": 0.1}}),
+        (pg.Hover, {"wind": 1.0}),
+        (pg.Hover, {"action_delay": 2}),
+    ]
+    for kind, options in others:
+        assert TorchVectorEnv(kind, 2, device="cuda", **options).unwrapped.fleet.device == "cpu"
+
+
+def test_without_a_gpu_a_warning_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(device: str) -> Any:
+        raise OSError("no GPU")
+
+    monkeypatch.setattr(_device, "open_driver", missing)
+    monkeypatch.setattr(torch_env, "_usable", torch.device)
+    with pytest.warns(RuntimeWarning, match="environments step on the CPU: no GPU"):
+        TorchVectorEnv(pg.Hover, 2, device="cuda")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="a GPU is missing")
+@pytest.mark.parametrize("name", KINDS)
+def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
+    cpu, device = both(name)
+    check_same({"seen": cpu.reset(seed=3)[0]}, {"seen": device.reset(seed=3)[0].cpu()})
+    assert fly(cpu, device, 1000, 1) > 100

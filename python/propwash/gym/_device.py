@@ -286,7 +286,7 @@ class _Steps:
         results = _Results(*(tensor.data_ptr() for tensor in (last, reward, *flags)))
         self._launch(1, self._task, results)
         infos = self._ended(done, {"diverged": diverged, **self._infos}, clipped)
-        self._fleet.reset_from(done, **self._next)
+        self._fleet.reset_from(done, check=False, **self._next)
         self._fleet.read_into(**self._read)
         self._launch(2, self._task, done, seen)
         return seen, reward, terminated, truncated, {"final_obs": last, "_final_obs": done, **infos}
