@@ -182,7 +182,7 @@ class DeviceFleet:
         wrong = int(self._downloaded(place, (1,), np.dtype(np.uint64))[0]) - 1
         if wrong >= 0:
             raise ValueError(
-                f"{STATE[wrong % 5]}: expected finite numbers, and attitudes that are not zero, "
+                f"{STATE[wrong % 5]}: expected finite numbers, and unit quaternions as attitudes, "
                 f"got others for vehicle {wrong // 5}"
             )
 

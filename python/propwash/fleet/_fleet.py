@@ -183,9 +183,9 @@ class Fleet(FleetGradients):
         """Restarts vehicles as reset() does, with tensors on the GPU, on the caller's stream.
 
         mask: (n,) booleans that select vehicles. tensors: parts of the state by name, (n, …) each;
-            attitudes are normalised.
-        check: Whether to check that the selected rows are finite and no attitude is zero. The GPU
-            does so, and the call waits for it; without check such a vehicle has diverged.
+            unit quaternions.
+        check: Whether to check that the selected rows are finite and attitudes have length 1. The
+            GPU does so, and the call waits for it.
 
         The state stays on the GPU, unless the last command was one to an outer loop, the IMU is
         slower than dt, or the fleet has not stepped since its last change from the host. Raises

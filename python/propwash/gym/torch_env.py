@@ -45,8 +45,11 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
     On the CPU, tensors share the memory of the environment's arrays; only the infos' "final_obs" is
     copied. Tensors remain valid in later steps, except the observation of an environment made with
-    copy=False, whose memory every step overwrites. For CUDA, arrays are copied through pinned
-    memory on the current stream.
+    copy=False, whose memory every step overwrites.
+
+    For CUDA, environments of `Hover`, `Track` and `Land` made here are computed on the GPU with the
+    extra `cuda` and the options that `docs/gpu-kernels.md` lists; a RuntimeWarning says if they
+    cannot be. The arrays of others are copied through pinned memory on the current stream.
 
     Args:
         env_or_kind: A task class, such as `propwash.gym.Hover`, or an existing vector environment.
@@ -134,7 +137,8 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
           observation;
         - "_final_obs" (n,): whether the episode ended.
 
-        Raises the exceptions of the environment for invalid actions; nothing changes then.
+        Raises the exceptions of the environment for invalid actions; nothing changes then. On a GPU
+        values are not checked: NaN counts as a clipped 0.
         """
         if self._is_on_device:
             return self.env.step(actions)

@@ -135,19 +135,19 @@ struct FleetStart {
   }
 };
 
-/// Which part of the rows of a vehicle is not finite or, as an attitude, zero; 5: none.
+/// Which part of the rows of a vehicle is not finite or, as an attitude, not of length 1; 5: none.
 template <class T>
 PROPWASH_FN int wrong_part(const FleetStart<T>& start, int rotors, std::size_t vehicle) {
   const detail::StateRow<T> row = start.row(vehicle, rotors);
   const int width[] = {3, 3, 4, 3, rotors};
   for (int part = 0; part < 5; ++part) {
     if (row.parts[part] == nullptr) continue;
-    bool is_zero = part == 2;
+    T square{};
     for (int i = 0; i < width[part]; ++i) {
       if (!is_finite(row.parts[part][i])) return part;
-      is_zero = is_zero && row.parts[part][i] == T(0);
+      square = square + row.parts[part][i] * row.parts[part][i];
     }
-    if (is_zero) return part;
+    if (part == 2 && !(abs(square - T(1)) < T(1e-3))) return part;
   }
   return 5;
 }
