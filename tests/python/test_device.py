@@ -143,7 +143,9 @@ def test_the_kernels_of_environments_compile_for_a_gpu(
     nvrtc: ctypes.CDLL, architecture: str
 ) -> None:
     tasks = [f"propwash::learn::{task}Env" for task in ("Hover", "Track", "Land")]
-    names = [f"propwash::learn::env_{kind}<{task}>" for kind in ("judge", "begin") for task in tasks]
+    names = [
+        f"propwash::learn::env_{kind}<{task}>" for kind in ("judge", "begin") for task in tasks
+    ]
     names += ["propwash::learn::env_act", "propwash::fleet_check<float>"]
     binary = compiled(nvrtc, SOURCE, architecture, names, include=INCLUDE)
     assert "warning" not in binary.log

@@ -436,12 +436,13 @@ def test_a_reset_by_wrong_tensors_changes_nothing(driver: HostDriver, is_current
     for name, wrong in (("position", np.inf), ("attitude", np.nan), ("attitude", 0.0)):
         rows = np.full((SIZE, 4 if name == "attitude" else 3), 0.5, np.float32)
         rows[33:] = wrong
+        parts: dict[str, Any] = {name: rows}
         with pytest.raises(ValueError, match=rf"{name}: expected finite .* for vehicle 33"):
-            fleets[1].reset_from(mask, **{name: rows})
+            fleets[1].reset_from(mask, **parts)
         check_same(fleets)
         mask[33] = False
-        fleets[1].reset_from(mask, **{name: rows})
-        fleets[0].reset(mask=mask, **{name: rows})
+        fleets[1].reset_from(mask, **parts)
+        fleets[0].reset(mask=mask, **parts)
         check_same(fleets)
         mask[33] = True
     if is_current:

@@ -84,7 +84,9 @@ _MEMORY = {Track: "_phase", Land: "_distance"}
 """What a task keeps for each episode; `_start` is its value at the start of the next one."""
 
 
-def make(kind: type[Task], num_envs: int | None, device: str, options: Mapping[str, Any]) -> Any:
+def make(
+    kind: type[Task], num_envs: int | None, device: str, options: Mapping[str, Any]
+) -> DeviceVectorEnv | None:
     """Environments of a task on a device; None for what steps on the CPU only.
 
     Raises the exceptions of `make_vec`, and ImportError or OSError without driver or compiler.
@@ -114,16 +116,14 @@ def make(kind: type[Task], num_envs: int | None, device: str, options: Mapping[s
 class DeviceVectorEnv(FleetVectorEnv):
     """A FleetVectorEnv whose step() takes and returns tensors; all else is computed on the host."""
 
-    def __init__(
-        self, task: Task, num_envs: int, device: str, **options: Unpack[Options]
-    ) -> None:
+    def __init__(self, task: Task, num_envs: int, device: str, **options: Unpack[Options]) -> None:
         self._fleet_device = device
         self._steps: Any = None
         super().__init__(task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         self._steps = _Steps(self._host)
 
     @property
-    def _engine(self) -> Engine:  # type: ignore[override]
+    def _engine(self) -> Engine:
         """The engine on the host, which its user may change."""
         if self._steps is not None:
             self._steps.to_host()
@@ -145,7 +145,8 @@ class _Steps:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._fleet = engine, engine.fleet
-        self._driver: Any = engine.fleet._core._driver  # type: ignore[attr-defined]
+        core: Any = engine.fleet._core
+        self._driver = core._driver
         is_gpu, number = self._driver.device[0] == 2, self._driver.device[1]
         self._where = torch.device("cuda", number) if is_gpu else torch.device("cpu")
         self._host_is_current, self._device_is_current = True, False

@@ -71,11 +71,11 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
         **options: Any,
     ) -> None:
         self.device = _usable(device)
-        made = self._made_on_device(env_or_kind, num_envs, options)
-        if made is None:
-            made = environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
-        self._is_on_device = isinstance(made, DeviceVectorEnv)
-        self.env = env = made
+        env: VectorEnv[Any, Any, Any] | None = self._made_on_device(env_or_kind, num_envs, options)
+        self._is_on_device = env is not None
+        if env is None:
+            env = environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
+        self.env = env
         space = env.single_observation_space
         parts = list(space.spaces.values()) if isinstance(space, Dict) else [space]
         if not all(isinstance(part, Box) for part in parts):

@@ -22,19 +22,19 @@ inline constexpr int state_parts = 4, start_parts = 5;
 /// Memory of the environments of a fleet, a row for each.
 struct EnvRows {
   std::uint64_t size;
-  std::uint64_t in_body;               ///< not 0: see observe_state()
-  const float* read[state_parts];      ///< the states of the fleet
-  float* state[state_parts];           ///< the last that have not diverged
-  float* action;                       ///< (size, 4)
-  float* previous;                     ///< (size, 4)
-  std::int32_t* steps;                 ///< of the episode
-  std::int64_t* episode;               ///< its number
-  const float* starts[start_parts];    ///< drawn for the next episodes, (slots, size, …), or null
-  float* next[start_parts];            ///< of those, what the fleet restarts from
+  std::uint64_t in_body;             ///< not 0: see observe_state()
+  const float* read[state_parts];    ///< the states of the fleet
+  float* state[state_parts];         ///< the last that have not diverged
+  float* action;                     ///< (size, 4)
+  float* previous;                   ///< (size, 4)
+  std::int32_t* steps;               ///< of the episode
+  std::int64_t* episode;             ///< its number
+  const float* starts[start_parts];  ///< drawn for the next episodes, (slots, size, …), or null
+  float* next[start_parts];          ///< of those, what the fleet restarts from
   std::uint64_t start_width[start_parts];
   std::uint64_t slots;
-  float bound;                         ///< magnitude of a number that has diverged
-  std::int32_t limit;                  ///< of the steps, 0: none
+  float bound;         ///< magnitude of a number that has diverged
+  std::int32_t limit;  ///< of the steps, 0: none
 };
 
 /// What a step writes, a row for each environment.

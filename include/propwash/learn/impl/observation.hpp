@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "propwash/math/mat3.hpp"
 #include "propwash/learn/impl/rows.hpp"
+#include "propwash/math/mat3.hpp"
 
 namespace propwash::learn {
 

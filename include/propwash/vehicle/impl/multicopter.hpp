@@ -105,8 +105,7 @@ void Multicopter<N, T>::reset(const State& state) {
     memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
   }
   if (has_turbulence()) {
-    memory_.turbulence =
-        detail::initial_turbulence<T>(options_.seed, options_.id, memory_.steps);
+    memory_.turbulence = detail::initial_turbulence<T>(options_.seed, options_.id, memory_.steps);
   }
   step_ = {};
   prepare(memory_.dt);
