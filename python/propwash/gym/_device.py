@@ -235,7 +235,8 @@ class _Steps:
             engine: Any = self._engine
             engine.state.diverged = np.zeros(engine.size, dtype=np.bool_)  # they have restarted
             engine.state.any_diverged = False
-            engine.task._is_stale = True
+            if isinstance(engine.task, Track):
+                engine.task._is_stale = True
         self._host_is_current, self._device_is_current = True, False
 
     def _to_device(self) -> None:
