@@ -95,7 +95,7 @@ def test_a_device_gives_the_bits_of_the_cpu(driver: HostDriver, name: str) -> No
 
 @needs_compiler
 def test_steps_continue_after_changes_on_the_host(driver: HostDriver) -> None:
-    cpu, device = both("track, body")
+    cpu, device = both("track")
     for envs in (cpu, device):
         envs.reset(seed=3)
     fly(cpu, device, 60, 1)
@@ -115,7 +115,7 @@ def test_steps_continue_after_changes_on_the_host(driver: HostDriver) -> None:
 
 @needs_compiler
 def test_a_step_copies_no_state(driver: HostDriver) -> None:
-    _, device = both("track, body")
+    _, device = both("track")
     device.reset(seed=0)
     actions = torch.zeros(SIZE, 4)
     for _ in range(2):
@@ -128,7 +128,7 @@ def test_a_step_copies_no_state(driver: HostDriver) -> None:
 
 @needs_compiler
 def test_actions_that_are_no_numbers_are_zero_and_counted(driver: HostDriver) -> None:
-    _, device = both("track, body")
+    _, device = both("track")
     seen, _ = device.reset(seed=0)
     actions = torch.zeros(SIZE, 4)
     actions[5, 2], actions[6, 0] = torch.nan, torch.inf
