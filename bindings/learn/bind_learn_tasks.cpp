@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "evaluation.hpp"
-#include "land.hpp"
 #include "modules.hpp"
+#include "propwash/learn/impl/land.hpp"
+#include "propwash/learn/impl/track.hpp"
 #include "race.hpp"
 #include "scene_class.hpp"
-#include "track.hpp"
 
 namespace propwash::bindings {
 

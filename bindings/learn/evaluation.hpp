@@ -3,7 +3,7 @@
 /// Arguments and results of the functions that evaluate a task.
 
 #include "learn_arrays.hpp"
-#include "rows.hpp"
+#include "propwash/learn/impl/rows.hpp"
 
 namespace propwash::bindings {
 

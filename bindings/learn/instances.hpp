@@ -3,10 +3,10 @@
 /// Functions of every task and of Hover for float, compiled with full optimisation in
 /// instances.cpp.
 
-#include "actions.hpp"
-#include "conclude.hpp"
-#include "hover.hpp"
-#include "observation.hpp"
+#include "propwash/learn/impl/actions.hpp"
+#include "propwash/learn/impl/conclude.hpp"
+#include "propwash/learn/impl/hover.hpp"
+#include "propwash/learn/impl/observation.hpp"
 
 #if !defined(PROPWASH_LEARN_INSTANCE)
 #define PROPWASH_LEARN_INSTANCE extern

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "propwash/learn/impl/rows.hpp"
 #include "propwash/math/finite.hpp"
 #include "propwash/world/collide.hpp"
-#include "rows.hpp"
 
 namespace propwash::learn {
 

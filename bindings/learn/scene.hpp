@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <limits>
 
+#include "propwash/learn/impl/rows.hpp"
 #include "propwash/model/downwash.hpp"
 #include "propwash/model/rotor.hpp"
-#include "rows.hpp"
 
 namespace propwash::learn {
 

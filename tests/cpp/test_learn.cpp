@@ -5,15 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <propwash/learn/impl/actions.hpp>
+#include <propwash/learn/impl/hover.hpp>
+#include <propwash/learn/impl/land.hpp>
+#include <propwash/learn/impl/observation.hpp>
+#include <propwash/learn/impl/track.hpp>
 #include <propwash/world/scene_index.hpp>
 #include <vector>
 
-#include "../../bindings/learn/actions.hpp"
-#include "../../bindings/learn/hover.hpp"
-#include "../../bindings/learn/land.hpp"
-#include "../../bindings/learn/observation.hpp"
 #include "../../bindings/learn/race.hpp"
-#include "../../bindings/learn/track.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 

@@ -36,7 +36,11 @@ STEP = (
 )
 """The headers of a step, which include those of math/, model/ and control/."""
 
-KERNELS = ("propwash/fleet/impl/kernel.hpp", "propwash/fleet/impl/thread_kernel.hpp")
+KERNELS = (
+    "propwash/fleet/impl/kernel.hpp",
+    "propwash/fleet/impl/thread_kernel.hpp",
+    "propwash/learn/impl/env_kernels.hpp",
+)
 DEVICE_HEADERS = {path.name for path in (INCLUDE / "propwash" / "nvrtc").glob("*")}
 INTRINSICS = {"immintrin.h", "emmintrin.h", "arm_neon.h"}
 WITHOUT_EXCEPTIONS = {"cstdio", "cstdlib"}
@@ -109,9 +113,13 @@ def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
         registers, spilled = usage(binary, kernel)
         if kernel.shape == "PrincipalShape" and kernel.work in IN_REGISTERS[kernel.number]:
             assert spilled == 0, (kernel, registers)
-    assert arithmetic_of(binary.ptx) <= ROUNDED_ONCE
+    check_arithmetic(binary.ptx)
+
+
+def check_arithmetic(ptx: str) -> None:
+    assert arithmetic_of(ptx) <= ROUNDED_ONCE
     # functions whose results differ between libraries, and calls, which would hide arithmetic
-    assert not re.findall(r"\.approx|\.ftz|\bcall\b|\b(?:sin|cos|ex2|lg2|tanh)\.", binary.ptx)
+    assert not re.findall(r"\.approx|\.ftz|\bcall\b|\b(?:sin|cos|ex2|lg2|tanh)\.", ptx)
 
 
 @pytest.mark.slow
@@ -125,6 +133,23 @@ def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
         "propwash::fleet_reset<double>",
     ]
     assert "warning" not in compiled(nvrtc, SOURCE, "sm_90", others, include=INCLUDE).log
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    ["sm_90", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sm_80", "sm_100"))],
+)
+def test_the_kernels_of_environments_compile_for_a_gpu(
+    nvrtc: ctypes.CDLL, architecture: str
+) -> None:
+    tasks = [f"propwash::learn::{task}Env" for task in ("Hover", "Track", "Land")]
+    names = [
+        f"propwash::learn::env_{kind}<{task}>" for kind in ("judge", "begin") for task in tasks
+    ]
+    names += ["propwash::learn::env_act", "propwash::fleet_check<float>"]
+    binary = compiled(nvrtc, SOURCE, architecture, names, include=INCLUDE)
+    assert "warning" not in binary.log
+    check_arithmetic(binary.ptx)
 
 
 @pytest.mark.slow

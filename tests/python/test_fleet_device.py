@@ -389,7 +389,7 @@ def check_resets(fleets: tuple[pw.Fleet, pw.Fleet], driver: HostDriver) -> int:
         if call == 3:
             parts["rotor_speeds"] = speeds
         cpu.reset(mask=mask, **parts)
-        device.reset_from(mask, **parts)
+        device.reset_from(mask, check=False, **parts)
         tensors = {"rates": position, "thrust": position[:, 0].copy()}
         for _ in range(call):
             cpu.step(pw.RateThrust(**tensors), substeps=5)
@@ -424,6 +424,30 @@ def test_resets_by_tensors_draw_no_bias_without_noise(driver: HostDriver) -> Non
     fleets[0].reset(mask=mask)
     fleets[1].reset_from(mask)
     check_same(fleets)
+
+
+@needs_compiler
+@pytest.mark.parametrize("is_current", [False, True])
+def test_a_reset_by_wrong_tensors_changes_nothing(driver: HostDriver, is_current: bool) -> None:
+    fleets = CASES["noise"].fleets("float32")
+    if is_current:
+        fly(fleets, range(2), 3, rates=True)
+    mask = np.arange(SIZE) < 34
+    for name, wrong in (("position", np.inf), ("attitude", np.nan), ("attitude", 0.0)):
+        rows = np.full((SIZE, 4 if name == "attitude" else 3), 0.5, np.float32)
+        rows[33:] = wrong
+        parts: dict[str, Any] = {name: rows}
+        with pytest.raises(ValueError, match=rf"{name}: expected finite .* for vehicle 33"):
+            fleets[1].reset_from(mask, **parts)
+        check_same(fleets)
+        mask[33] = False
+        fleets[1].reset_from(mask, **parts)
+        fleets[0].reset(mask=mask, **parts)
+        check_same(fleets)
+        mask[33] = True
+    if is_current:
+        fleets[1].reset_from(mask, check=False, position=np.full((SIZE, 3), np.nan, np.float32))
+        assert np.array_equal(fleets[1].diverged, mask)
 
 
 @needs_compiler

@@ -17,6 +17,7 @@
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/impl/contact_time.hpp"
+#include "propwash/vehicle/impl/restart.hpp"
 #include "propwash/vehicle/impl/violations.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
@@ -340,24 +341,16 @@ inline void require_rotors(int count, int rotors) {
                                        ": expected " + std::to_string(rotors)));
 }
 
-/// The normalised quaternion; returned unchanged if its norm is 1 within rounding.
+/// unit_attitude().
 /// @throws std::invalid_argument if it is zero or not finite.
 template <class T>
 Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
-  // scaled by the largest component, so that squares neither overflow nor underflow
-  const Quat<double> wide = cast<double>(q);
-  const double largest = std::max(std::max(std::abs(wide.w), std::abs(wide.x)),
-                                  std::max(std::abs(wide.y), std::abs(wide.z)));
-  if (!is_finite(q) || largest <= 0.0) {
-    PROPWASH_THROW(std::invalid_argument(std::string(name) + " = " + formatted(wide) +
+  const T zero{};
+  if (!is_finite(q) || (q.w == zero && q.x == zero && q.y == zero && q.z == zero)) {
+    PROPWASH_THROW(std::invalid_argument(std::string(name) + " = " + formatted(cast<double>(q)) +
                                          ": expected finite numbers, not all zero"));
   }
-  const Quat<double> scaled{wide.w / largest, wide.x / largest, wide.y / largest, wide.z / largest};
-  const double norm = std::sqrt(squared_norm(scaled));
-  if (std::abs(largest * norm - 1.0) <=
-      4.0 * static_cast<double>(std::numeric_limits<T>::epsilon()))
-    return q;
-  return cast<T>(scaled * (1.0 / norm));
+  return unit_attitude(q);
 }
 
 /// @throws std::invalid_argument if any of `count` numbers is not finite.

@@ -30,6 +30,7 @@ COPIED_BACK = ("state", "motor_delay", "action_delay", "reset_at")
 """The arrays that kernels change."""
 STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
 STARTS = ("state", "motor_delay", "action_delay")
+_START_ARRAYS = tuple(f"start {name}" for name in STARTS)
 READING = ("imu", "kinematics", "read", "snapshot")
 """Methods that need the state and change nothing."""
 NUMBERS = ("battery_voltage", "battery_current", "state_of_charge", "contact", "diverged")
@@ -138,8 +139,9 @@ class DeviceFleet:
                     self._driver.upload(to, array.ctypes.data, array.nbytes)
 
     def reset_from(
-        self, mask: Any, tensors: Mapping[str, Any], deviations: Callable[[], Sequence[Any]]
-    ) -> None:
+        self, mask: Any, tensors: Mapping[str, Any], deviations: Callable[[], Sequence[Any]],
+        checks: bool,
+    ) -> None:  # fmt: skip
         """Restarts the vehicles of a mask of tensors on the device.
 
         deviations: of the initial biases of accelerometer and gyroscope, (n,) each.
@@ -155,6 +157,8 @@ class DeviceFleet:
                 for name in STATE
             ]
             self._tensors = (mask, *tensors.values())
+            if checks and tensors:
+                self._check_rows(chosen, rows)
             if self._device_is_current and not self._has_outer_loop:
                 if self._start is None:
                     self._copy_start(deviations())
@@ -166,6 +170,27 @@ class DeviceFleet:
             ]
             some = self._downloaded(chosen, (self._size,), np.dtype(bool))
             self._on_host("reset", self._host.reset, tuple(parts), some, None)
+
+    def _check_rows(self, mask: int, rows: Sequence[int]) -> None:
+        """Raises ValueError if a row of the mask is not a state."""
+        place = self._place("wrong", 8)
+        self._driver.clear(place, 8, 8, 1)
+        [kernel] = self._driver.functions([f"propwash::fleet_check<{self._number}>"])
+        start = self._packed_start(mask, rows)
+        arguments = [start, _word(self._size), ctypes.c_int(self._rotors), _word(place)]
+        self._driver.launch(kernel, self._size, arguments)
+        wrong = int(self._downloaded(place, (1,), np.dtype(np.uint64))[0]) - 1
+        if wrong >= 0:
+            raise ValueError(
+                f"{STATE[wrong % 5]}: expected finite numbers, and unit quaternions as attitudes, "
+                f"got others for vehicle {wrong // 5}"
+            )
+
+    def _packed_start(self, mask: int, rows: Sequence[int]) -> bytearray:
+        """FleetStart."""
+        places = [self._allocated.get(name, (0, 0))[0] for name in _START_ARRAYS]
+        reset_at = self._allocated.get("reset_at", (0, 0))[0]
+        return bytearray(struct.pack("=11Q", *places, mask, *rows, reset_at, self._noise))
 
     def _copy_start(self, deviations: Sequence[Any]) -> None:
         """Copies what vehicles restart from to the device; not for a slow IMU."""
@@ -197,9 +222,7 @@ class DeviceFleet:
         addresses = {name: self._allocated[name][0] for name in names}
         batch = self._pointing_to(self._start, {**addresses, "next_state": addresses["state"]})
         struct.pack_into("=Q", batch, self._pointers["step"], self._host.steps)
-        starts = [self._allocated.get("start " + name, (0, 0))[0] for name in STARTS]
-        reset_at = self._allocated["reset_at"][0]
-        start = bytearray(struct.pack("=11Q", *starts, mask, *rows, reset_at, self._noise))
+        start = self._packed_start(mask, rows)
         [kernel] = self._driver.functions([f"propwash::fleet_reset<{self._number}>"])
         self._driver.launch(kernel, self._size, [batch, start])
         self._host_is_current = False

@@ -179,20 +179,23 @@ class Fleet(FleetGradients):
         _checks.names("tensors", tensors, known)
         self._core.read_into(tensors)
 
-    def reset_from(self, mask: Any, **tensors: Any) -> None:
+    def reset_from(self, mask: Any, *, check: bool = True, **tensors: Any) -> None:
         """Restarts vehicles as reset() does, with tensors on the GPU, on the caller's stream.
 
         mask: (n,) booleans that select vehicles. tensors: parts of the state by name, (n, …) each;
-            unit quaternions. Their values are not checked.
+            unit quaternions.
+        check: Whether to check that the selected rows are finite and attitudes have length 1. The
+            GPU does so, and the call waits for it.
 
         The state stays on the GPU, unless the last command was one to an outer loop, the IMU is
         slower than dt, or the fleet has not stepped since its last change from the host. Raises
-        ValueError or TypeError for other tensors, or for a fleet on the CPU.
+        ValueError or TypeError for other tensors, or for a fleet on the CPU; nothing changes then.
         """
         if not isinstance(self._core, DeviceFleet):
             raise ValueError("reset_from(): expected a fleet with device='cuda'; use reset()")
         names = ("imu.accelerometer_bias_initial", "imu.gyroscope_bias_initial")
-        self._core.reset_from(mask, tensors, lambda: [self.parameters[name] for name in names])
+        deviations = lambda: [self.parameters[name] for name in names]  # noqa: E731
+        self._core.reset_from(mask, tensors, deviations, _checks.flag("check", check))
 
     def rollout(
         self,

@@ -19,7 +19,10 @@ OPTIONS = (
     "-default-device",  # the same headers define host functions
     "--fmad=false",  # the bits of the processor: docs/gpu-kernels.md
 )
-KERNELS = "#include <propwash/fleet/impl/thread_kernel.hpp>\n"
+KERNELS = """
+#include <propwash/fleet/impl/thread_kernel.hpp>
+#include <propwash/learn/impl/env_kernels.hpp>
+"""
 """The source of kernels that NVRTC instantiates by their names."""
 
 

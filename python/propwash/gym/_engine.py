@@ -65,6 +65,7 @@ class Engine:
         chosen: Settings,
         reuse_buffers: bool = False,
         per_scene: int = 1,
+        device: str = "cpu",
     ) -> None:
         if not isinstance(task, Task):
             raise TypeError(f"task: expected a Task, got {task!r:.100}")
@@ -95,6 +96,7 @@ class Engine:
             max_action_delay=chosen.delay_range[1],
             control_vehicle=vehicle if is_nominal else chosen.control_vehicle,
             outer_loops=chosen.loops(vehicle),
+            device=device,
         )
         self.size = n
         self.period = fleet.dt * chosen.substeps

@@ -47,6 +47,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
     _memory = (*FleetEnvironment._memory, "_done", "_any_done")
+    _fleet_device = "cpu"
 
     def __init__(
         self,
@@ -62,7 +63,8 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         self._kind = f"vector environment with autoreset mode {self.autoreset_mode.value}"
         reuse_buffers = not checks.flag("copy", copy)
         chosen = _options.settings(options)
-        self._engine = engine = Engine(task, self.num_envs, chosen, reuse_buffers)
+        device = self._fleet_device
+        self._engine = engine = Engine(task, self.num_envs, chosen, reuse_buffers, device=device)
         self.single_observation_space, self.single_action_space = spaces(engine)
         self.observation_space, self.action_space = (
             gymnasium.vector.utils.batch_space(space, self.num_envs)

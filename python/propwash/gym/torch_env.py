@@ -9,6 +9,7 @@ Requires the extra `torch`. `docs/gym-adapters.md` has a loop that bootstraps at
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,8 @@ from gymnasium.spaces import Box, Dict
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 import propwash.gym as pg
+from propwash.gym._device import DeviceVectorEnv
+from propwash.gym._device import make as make_on_device
 from propwash.gym.adapters import environments
 
 Tensor = torch.Tensor
@@ -42,8 +45,11 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
     On the CPU, tensors share the memory of the environment's arrays; only the infos' "final_obs" is
     copied. Tensors remain valid in later steps, except the observation of an environment made with
-    copy=False, whose memory every step overwrites. For CUDA, arrays are copied through pinned
-    memory on the current stream.
+    copy=False, whose memory every step overwrites.
+
+    For CUDA, environments of `Hover`, `Track` and `Land` made here are computed on the GPU with the
+    extra `cuda` and the options that `docs/gpu-kernels.md` lists; a RuntimeWarning says if they
+    cannot be. The arrays of others are copied through pinned memory on the current stream.
 
     Args:
         env_or_kind: A task class, such as `propwash.gym.Hover`, or an existing vector environment.
@@ -65,7 +71,11 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
         **options: Any,
     ) -> None:
         self.device = _usable(device)
-        self.env = env = environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
+        env: VectorEnv[Any, Any, Any] | None = self._made_on_device(env_or_kind, num_envs, options)
+        self._is_on_device = env is not None
+        if env is None:
+            env = environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
+        self.env = env
         space = env.single_observation_space
         parts = list(space.spaces.values()) if isinstance(space, Dict) else [space]
         if not all(isinstance(part, Box) for part in parts):
@@ -80,6 +90,19 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
         self.metadata, self.spec = env.metadata, env.spec
         self.render_mode = getattr(env, "render_mode", None)
         self._sender = _Sender(self.device)
+
+    def _made_on_device(
+        self, kind: Any, num_envs: int | None, options: dict[str, Any]
+    ) -> DeviceVectorEnv | None:
+        """Environments that step on the GPU; None for those that step on the CPU."""
+        is_task = isinstance(kind, type) and issubclass(kind, pg.Task)
+        if self.device.type != "cuda" or not is_task:
+            return None
+        try:
+            return make_on_device(kind, num_envs, str(self.device), options)
+        except (ImportError, OSError) as error:
+            warnings.warn(f"environments step on the CPU: {error}", RuntimeWarning, stacklevel=3)
+            return None
 
     @property
     def autoreset_mode(self) -> AutoresetMode | None:
@@ -114,8 +137,11 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
           observation;
         - "_final_obs" (n,): whether the episode ended.
 
-        Raises the exceptions of the environment for invalid actions; nothing changes then.
+        Raises the exceptions of the environment for invalid actions; nothing changes then. On a GPU
+        values are not checked: NaN counts as a clipped 0.
         """
+        if self._is_on_device:
+            return self.env.step(actions)
         if isinstance(actions, Tensor):
             # for float32 on the CPU this is a view
             kind = torch.float32 if actions.is_floating_point() else actions.dtype

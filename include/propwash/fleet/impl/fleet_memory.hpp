@@ -11,6 +11,7 @@
 #include "propwash/fleet/fleet_types.hpp"
 #include "propwash/fleet/impl/blocks.hpp"
 #include "propwash/fleet/impl/layout.hpp"
+#include "propwash/fleet/impl/restart.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -100,23 +101,12 @@ struct FleetMemory {
   }
 
   void write(std::size_t vehicle, const FleetState<T>& parts) {
-    write(FleetLayout::position, 3, parts.position, vehicle);
-    write(FleetLayout::velocity, 3, parts.velocity, vehicle);
-    if (!parts.attitude.empty()) {
-      const auto q = checked_attitude(attitude_of(parts, vehicle), "attitude");
-      const T numbers[] = {q.w, q.x, q.y, q.z};
-      write(FleetLayout::attitude, 4, {numbers, 4}, vehicle);
-    }
-    write(FleetLayout::body_rates, 3, parts.body_rates, vehicle);
-    write(FleetLayout::rotor_speeds, rotors, parts.rotor_speeds, vehicle);
-    bool finite = true;
-    for (int field = 0; field < FleetLayout::controller; ++field) {
-      finite = finite && is_finite(at(field, vehicle));
-    }
-    for (int r = 0; r < rotors; ++r) {
-      finite = finite && is_finite(at(FleetLayout::rotor_speeds + r, vehicle));
-    }
-    at(FleetLayout::diverged, vehicle) = finite ? T(0) : T(1);
+    const auto row = [&](Span<const T> rows, int width) {
+      return rows.empty() ? nullptr : row_of(rows, width, vehicle);
+    };
+    write_state<T>([&](int field) -> T& { return at(field, vehicle); }, rotors,
+                   {{row(parts.position, 3), row(parts.velocity, 3), row(parts.attitude, 4),
+                     row(parts.body_rates, 3), row(parts.rotor_speeds, rotors)}});
   }
 
   /// Puts a vehicle at rest at the origin at step `now`, with the rotors at `speeds`; wind and
@@ -140,12 +130,9 @@ struct FleetMemory {
 
   /// Sets present and past motor commands to the present rotor speeds.
   void settle_motors(std::size_t vehicle) {
-    for (int r = 0; r < rotors; ++r) {
-      const T speed = at(FleetLayout::rotor_speeds + r, vehicle);
-      at(layout().rotor_command() + r, vehicle) = speed;
-      for (int slot = 0; slot < past_motor_commands.rows; ++slot)
-        past_motor_commands.at(vehicle, slot, r) = speed;
-    }
+    detail::settle_motors<T>(
+        [&](int field) -> T& { return at(field, vehicle); }, layout(), past_motor_commands.rows,
+        [&](int slot, int r) -> T& { return past_motor_commands.at(vehicle, slot, r); });
   }
   /// Sets all past actions to one action of `count` numbers.
   void fill_actions(std::size_t vehicle, const T* action, int count) {

@@ -81,20 +81,13 @@ void Fleet<Multicopter<N>, T>::restart(std::size_t vehicle) {
     memory_.at(FleetLayout::voltage_ratio, vehicle) = from[plan_.start_voltage];
   }
   if (vehicle >= size()) return;  // padding
-  const auto draw = [&](Stream stream) {
-    return six_normals(options().seed, memory_.ids[vehicle], steps_, stream);
-  };
-  if (options().noise) {
-    const SixNormals z = draw(Stream::initial_bias);
-    for (int i = 0; i < 3; ++i) {
-      memory_.at(FleetLayout::accelerometer_bias + i, vehicle) = T(z[i]) * from[0];
-      memory_.at(FleetLayout::gyroscope_bias + i, vehicle) = T(z[3 + i]) * from[1];
-    }
+  const auto at = [&](int field) -> T& { return memory_.at(field, vehicle); };
+  for (int i = 0; i < 3 && options().noise; ++i) {
+    at(FleetLayout::accelerometer_bias + i) = from[0];
+    at(FleetLayout::gyroscope_bias + i) = from[1];
   }
-  if (plan_.switches.turbulence) {
-    const SixNormals z = draw(Stream::initial_turbulence);
-    for (int i = 0; i < 5; ++i) memory_.at(FleetLayout::turbulence + i, vehicle) = T(z[i]);
-  }
+  detail::draw_start<T>(at, options().noise, plan_.switches.turbulence, options().seed,
+                        memory_.ids[vehicle], steps_);
 }
 
 /// Before its first command, a vehicle's delayed action is hover.

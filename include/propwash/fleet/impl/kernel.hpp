@@ -17,48 +17,12 @@ namespace detail {
 /// Coefficients of a rotor that its effectiveness multiplies, at most.
 inline constexpr int numbers_of_rotor = 6;
 
-/// The constants of a block, of numbers with one value for each lane. Isa identifies the
-/// translation unit: if it is a type local to it, so are these functions, and no linker can merge
-/// those of two instruction sets.
-template <class Isa, class Number, class T, int N, class Shape>
-struct FleetConstantsOf {
-  using Constants = TickConstants<Number, N, Shape>;
-
-  static void set_constants(std::byte* block, int lane, int rotors, const TickSwitches& switches,
-                            const double* numbers) {
-    auto& constants = *reinterpret_cast<Constants*>(block);
-    resize_arrays(constants, rotors);
-    set_flags(constants, switches);
-    for_each_number(constants, [&](Number& x) PROPWASH_LAMBDA {
-      x.v[lane] = static_cast<T>(*numbers);
-      ++numbers;
-    });
-  }
-  static void read_rotors(const std::byte* block, int lane, int rotors, T* numbers) {
-    auto constants = *reinterpret_cast<const Constants*>(block);
-    for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
-      T* to = numbers;
-      const auto read = [&](const Number& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
-      for_each_number(constants.model.rotors[i].force_B, read);
-      for_each_number(constants.model.rotors[i].torque_B, read);
-    }
-  }
-  static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
-                         const T* effectiveness) {
-    auto& constants = *reinterpret_cast<Constants*>(block);
-    for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
-      const T* from = numbers;
-      const auto scale = [&](Number& x) PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
-      for_each_number(constants.model.rotors[i].force_B, scale);
-      for_each_number(constants.model.rotors[i].torque_B, scale);
-    }
-  }
-};
-
 #if PROPWASH_HAS_PACKS
-/// The kernels for one number of rotors and one shape.
+/// The kernels for one number of rotors and one shape, and the constants of a block. Isa identifies
+/// the translation unit: if it is a type local to it, so are these functions, and no linker can
+/// merge those of two instruction sets.
 template <class Isa, class T, int Lanes, int N, class Shape>
-struct FleetKernelsOf : FleetConstantsOf<Isa, Pack<T, Lanes>, T, N, Shape> {
+struct FleetKernelsOf {
   using Real = Pack<T, Lanes>;
   using Constants = TickConstants<Real, N, Shape>;
 
@@ -74,6 +38,36 @@ struct FleetKernelsOf : FleetConstantsOf<Isa, Pack<T, Lanes>, T, N, Shape> {
       FleetStepper<Isa, Real, Lanes, N, Shape, Euler, TickWork::everything>(batch, of(batch, block),
                                                                             block)
           .measure(readings + block * stride);
+    }
+  }
+
+  static void set_constants(std::byte* block, int lane, int rotors, const TickSwitches& switches,
+                            const double* numbers) {
+    auto& constants = *reinterpret_cast<Constants*>(block);
+    resize_arrays(constants, rotors);
+    set_flags(constants, switches);
+    for_each_number(constants, [&](Real& x) PROPWASH_LAMBDA {
+      x.v[lane] = static_cast<T>(*numbers);
+      ++numbers;
+    });
+  }
+  static void read_rotors(const std::byte* block, int lane, int rotors, T* numbers) {
+    auto constants = *reinterpret_cast<const Constants*>(block);
+    for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
+      T* to = numbers;
+      const auto read = [&](const Real& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
+      for_each_number(constants.model.rotors[i].force_B, read);
+      for_each_number(constants.model.rotors[i].torque_B, read);
+    }
+  }
+  static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
+                         const T* effectiveness) {
+    auto& constants = *reinterpret_cast<Constants*>(block);
+    for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
+      const T* from = numbers;
+      const auto scale = [&](Real& x) PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
+      for_each_number(constants.model.rotors[i].force_B, scale);
+      for_each_number(constants.model.rotors[i].torque_B, scale);
     }
   }
 

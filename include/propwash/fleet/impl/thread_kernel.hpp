@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "propwash/fleet/impl/restart.hpp"
 #include "propwash/fleet/impl/stepper.hpp"
 #include "propwash/integrate/euler.hpp"
 #include "propwash/integrate/rk4.hpp"
@@ -121,7 +122,35 @@ struct FleetStart {
   const T* rows[5] = {};
   std::uint64_t* reset_at = nullptr;  ///< that of the batch
   std::uint64_t noise = 0;            ///< not 0: FleetOptions::noise
+
+  /// The rows of a vehicle.
+  PROPWASH_FN detail::StateRow<T> row(std::size_t vehicle, int rotors) const {
+    const int width[] = {3, 3, 4, 3, rotors};
+    detail::StateRow<T> found;
+    for (int part = 0; part < 5; ++part) {
+      if (rows[part] != nullptr)
+        found.parts[part] = rows[part] + vehicle * static_cast<std::size_t>(width[part]);
+    }
+    return found;
+  }
 };
+
+/// Which part of the rows of a vehicle is not finite or, as an attitude, not of length 1; 5: none.
+template <class T>
+PROPWASH_FN int wrong_part(const FleetStart<T>& start, int rotors, std::size_t vehicle) {
+  const detail::StateRow<T> row = start.row(vehicle, rotors);
+  const int width[] = {3, 3, 4, 3, rotors};
+  for (int part = 0; part < 5; ++part) {
+    if (row.parts[part] == nullptr) continue;
+    T square{};
+    for (int i = 0; i < width[part]; ++i) {
+      if (!is_finite(row.parts[part][i])) return part;
+      square = square + row.parts[part][i] * row.parts[part][i];
+    }
+    if (part == 2 && !(abs(square - T(1)) < T(1e-3))) return part;
+  }
+  return 5;
+}
 
 /// Restarts a vehicle as Fleet::reset() does, without the readings that a slow IMU holds.
 template <class T>
@@ -145,40 +174,13 @@ PROPWASH_FN void restart(const FleetBatch<T>& batch, const FleetStart<T>& start,
 
   T* const fields = in_block(batch.next_state, layout.size());
   const auto at = [&](int field) PROPWASH_LAMBDA -> T& { return fields[field * warp_lanes]; };
-  if (start.noise != 0) {
-    const SixNormals z =
-        six_normals(batch.seed, batch.ids[vehicle], batch.step, Stream::initial_bias);
-    for (int i = 0; i < 3; ++i) {
-      at(FleetLayout::accelerometer_bias + i) = T(z[i]) * at(FleetLayout::accelerometer_bias + i);
-      at(FleetLayout::gyroscope_bias + i) = T(z[3 + i]) * at(FleetLayout::gyroscope_bias + i);
-    }
-  }
-  if (batch.switches.turbulence) {
-    const SixNormals z =
-        six_normals(batch.seed, batch.ids[vehicle], batch.step, Stream::initial_turbulence);
-    for (int i = 0; i < 5; ++i) at(FleetLayout::turbulence + i) = T(z[i]);
-  }
-
-  const int first[] = {FleetLayout::position, FleetLayout::velocity, FleetLayout::attitude,
-                       FleetLayout::body_rates, FleetLayout::rotor_speeds};
-  const int width[] = {3, 3, 4, 3, batch.rotors};
-  bool finite = true;
-  for (int part = 0; part < 5; ++part) {
-    const T* const rows = start.rows[part];
-    const std::size_t row = vehicle * static_cast<std::size_t>(width[part]);
-    for (int i = 0; i < width[part]; ++i) {
-      if (rows != nullptr) at(first[part] + i) = rows[row + static_cast<std::size_t>(i)];
-      finite = finite && is_finite(at(first[part] + i));
-    }
-  }
-  at(FleetLayout::diverged) = finite ? T(0) : T(1);
-  for (int rotor = 0; rotor < batch.rotors; ++rotor) {
-    const T speed = at(FleetLayout::rotor_speeds + rotor);
-    at(layout.rotor_command() + rotor) = speed;
-    for (int slot = 0; slot < batch.motor_delay_slots; ++slot) {
-      in_block(batch.motor_delay, motor_width)[(slot * batch.rotors + rotor) * warp_lanes] = speed;
-    }
-  }
+  detail::draw_start<T>(at, start.noise != 0, batch.switches.turbulence, batch.seed,
+                        batch.ids[vehicle], batch.step);
+  detail::write_state<T>(at, batch.rotors, start.row(vehicle, batch.rotors));
+  const int slots = batch.motor_delay != nullptr ? batch.motor_delay_slots : 0;
+  detail::settle_motors<T>(at, layout, slots, [&](int slot, int rotor) PROPWASH_LAMBDA -> T& {
+    return in_block(batch.motor_delay, motor_width)[(slot * batch.rotors + rotor) * warp_lanes];
+  });
 }
 
 #if defined(__CUDACC__)
@@ -225,6 +227,17 @@ __global__ void fleet_reset(const __grid_constant__ FleetBatch<T> batch,
                             const __grid_constant__ FleetStart<T> start) {
   const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (vehicle < batch.size && start.mask[vehicle] != 0) restart(batch, start, vehicle);
+}
+
+/// The entry that looks for wrong rows of the vehicles of a mask; of those it finds, any one's
+/// 1 + 5 vehicle + part is written to `wrong`.
+template <class T>
+__global__ void fleet_check(const __grid_constant__ FleetStart<T> start, std::size_t size,
+                            int rotors, std::uint64_t* wrong) {
+  const std::size_t vehicle = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (vehicle >= size || start.mask[vehicle] == 0) return;
+  const int part = wrong_part(start, rotors, vehicle);
+  if (part < 5) *wrong = 1 + 5 * vehicle + static_cast<std::size_t>(part);
 }
 
 /// The entry that copies `width` fields from `blocks` on, `stride` numbers from block to block, to

@@ -105,10 +105,7 @@ void Multicopter<N, T>::reset(const State& state) {
     memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
   }
   if (has_turbulence()) {
-    const auto z =
-        six_normals(options_.seed, options_.id, memory_.steps, Stream::initial_turbulence);
-    int i = 0;
-    for_each_number(memory_.turbulence, [&](T& x) { x = T(z[i++]); });
+    memory_.turbulence = detail::initial_turbulence<T>(options_.seed, options_.id, memory_.steps);
   }
   step_ = {};
   prepare(memory_.dt);

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "propwash/learn/impl/rows.hpp"
 #include "propwash/math/mat3.hpp"
-#include "rows.hpp"
 
 namespace propwash::learn {
 

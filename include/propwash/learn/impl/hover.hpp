@@ -2,7 +2,7 @@
 /// @file
 /// Hovering at the origin: reward and termination.
 
-#include "rows.hpp"
+#include "propwash/learn/impl/rows.hpp"
 
 namespace propwash::learn {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "rows.hpp"
+#include "propwash/learn/impl/rows.hpp"
 
 namespace propwash::learn {
 

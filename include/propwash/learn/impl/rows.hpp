@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// SIMD access to environments in the caller's memory, one row each.
+/// SIMD access to environments in the caller's memory, one row each. A thread of a GPU passes its
+/// environment alone, and has one lane.
 
-#include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include "propwash/math/impl/rows.hpp"
 #include "propwash/math/lanes.hpp"
@@ -38,7 +39,7 @@ Vec3<T> row3(const T* rows, std::size_t i) {
 }
 
 template <class T>
-using Lanes = NativePack<T>;
+using Lanes = WorldLanes<T>;
 
 /// A block of environments: index of the first, and number of lanes in use.
 struct Block {
@@ -51,7 +52,7 @@ template <class T, class F>
 PROPWASH_FN void each_block(std::size_t n, const F& f) {
   constexpr auto lanes = static_cast<std::size_t>(LanesOf<Lanes<T>>::count);
   for (std::size_t first = 0; first < n; first += lanes)
-    f(Block{first, std::min(lanes, n - first)});
+    f(Block{first, lanes < n - first ? lanes : n - first});
 }
 
 template <class T, int Width>
@@ -79,11 +80,15 @@ PROPWASH_FN Quat<Lanes<T>> quat_of(const T* rows, const Block& block, std::size_
 template <class T>
 PROPWASH_FN Lanes<T> column_of(const T* rows, std::size_t width, std::size_t column,
                                const Block& block) {
-  Lanes<T> x{};
-  for (std::size_t lane = 0; lane < block.count; ++lane) {
-    x.v[static_cast<int>(lane)] = rows[(block.first + lane) * width + column];
+  if constexpr (std::is_floating_point_v<Lanes<T>>) {
+    return rows[block.first * width + column];
+  } else {
+    Lanes<T> x{};
+    for (std::size_t lane = 0; lane < block.count; ++lane) {
+      x.v[static_cast<int>(lane)] = rows[(block.first + lane) * width + column];
+    }
+    return x;
   }
-  return x;
 }
 
 /// Writes lanes, numbers or Booleans, to one column of rows of `width`.
@@ -91,14 +96,18 @@ template <class W, class To>
 PROPWASH_FN void put(const W& x, To* rows, std::size_t width, std::size_t column,
                      const Block& block) {
   To* to = rows + block.first * width + column;
-  if (block.count == static_cast<std::size_t>(LanesOf<W>::count)) {
-    for (int lane = 0; lane < LanesOf<W>::count; ++lane, to += width) {
-      *to = x[lane];
+  if constexpr (std::is_floating_point_v<W> || std::is_same_v<W, bool>) {
+    *to = x;
+  } else {
+    if (block.count == static_cast<std::size_t>(LanesOf<W>::count)) {
+      for (int lane = 0; lane < LanesOf<W>::count; ++lane, to += width) {
+        *to = x[lane];
+      }
+      return;
     }
-    return;
+    for (std::size_t lane = 0; lane < block.count; ++lane, to += width)
+      *to = x[static_cast<int>(lane)];
   }
-  for (std::size_t lane = 0; lane < block.count; ++lane, to += width)
-    *to = x[static_cast<int>(lane)];
 }
 template <class W, class T>
 PROPWASH_FN void put(const Vec3<W>& v, T* rows, std::size_t width, std::size_t column,

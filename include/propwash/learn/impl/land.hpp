@@ -2,7 +2,7 @@
 /// @file
 /// Landing at the origin on the ground: reward and termination.
 
-#include "rows.hpp"
+#include "propwash/learn/impl/rows.hpp"
 
 namespace propwash::learn {
 
@@ -52,9 +52,10 @@ void judge_landing(const StateRows<T>& state, const LandBounds<T>& bounds,
     const W far = norm(position);
     const W side = sqrt(position.x * position.x + position.y * position.y);
     const W speed = norm(detail::vec3_of(state.velocity, block, state.size));
-    const auto touched = position.z < W(bounds.gear);
-    const auto over = touched | (far > W(bounds.bound));
-    const auto landed = touched & (speed < W(bounds.speed)) & (upright > W(bounds.tilt_cosine)) &
+    using Mask = decltype(far > far);
+    const Mask touched = position.z < W(bounds.gear);
+    const Mask over = touched | (far > W(bounds.bound));
+    const Mask landed = touched & (speed < W(bounds.speed)) & (upright > W(bounds.tilt_cosine)) &
                         (side < W(bounds.radius));
     const W speed_ratio = speed / (far + weights.speed_margin);
     const W progress = detail::column_of(rows.distance, 1, 0, block) - far;

@@ -1,0 +1,175 @@
+"""Environments on a device, whose kernels are compiled for the host, give the bits of the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import propwash as pw  # noqa: E402
+import propwash.gym as pg  # noqa: E402
+from host_device import COMPILER, INCLUDE, HostDriver  # noqa: E402
+from propwash.fleet import _device  # noqa: E402
+from propwash.gym import torch_env  # noqa: E402
+from propwash.gym.torch_env import TorchVectorEnv  # noqa: E402
+
+needs_compiler = pytest.mark.skipif(
+    COMPILER is None or not INCLUDE.exists(), reason="a C++ compiler or include/ is missing"
+)
+SIZE = 37
+SHORT: dict[str, Any] = {"max_episode_steps": 23}
+AIR: dict[str, Any] = {
+    "turbulence": pw.Dryden(6.0, 15.0, 6.0), "imu_bias": {"gyroscope": 0.01}, "dt": 0.002,
+}  # fmt: skip
+KINDS: dict[str, tuple[type[pg.Task], dict[str, Any]]] = {
+    "hover": (pg.Hover, {"bound": 1.5, "velocity": 2.0, **SHORT}),
+    "hover, body": (pg.Hover, {"frame": "body", "bound": 1.5, **AIR, "index": 5}),
+    "track": (pg.Track, {"speed": 3.0, "bound": 0.8, **SHORT}),
+    "track, body": (pg.Track, {"path": "circle", "frame": "body", "bound": 0.8, **AIR}),
+    "land": (pg.Land, {"height": (0.1, 0.5), "speed": 2.0, **SHORT}),
+    "land, body": (pg.Land, {"height": (0.1, 0.5), "frame": "body", **AIR}),
+}
+WEIGHTS = {pg.Hover: pg.HoverReward, pg.Track: pg.TrackReward, pg.Land: pg.LandReward}
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> HostDriver:
+    """The device "cuda" is the host."""
+    made = HostDriver()
+    monkeypatch.setattr(_device, "open_driver", lambda device: made)
+    monkeypatch.setattr(torch_env, "_usable", torch.device)
+    sender = torch_env._Sender
+    monkeypatch.setattr(torch_env, "_Sender", lambda _: sender(torch.device("cpu")))
+    return made
+
+
+def both(name: str) -> tuple[TorchVectorEnv, TorchVectorEnv]:
+    """The same environments on the CPU and on the device, all weights different."""
+    kind, options = KINDS[name]
+    weights = WEIGHTS[kind]
+    chosen = {each: 0.5 + 0.1 * k for k, each in enumerate(weights.__struct_fields__)}
+    cpu, device = (
+        TorchVectorEnv(kind, SIZE, device=where, weights=chosen, **options)
+        for where in ("cpu", "cuda")
+    )
+    assert device.unwrapped.fleet.device.startswith("cuda")
+    return cpu, device
+
+
+def check_same(cpu: Any, device: Any) -> None:
+    """All tensors that the CPU returns; it leaves out infos that concern no environment."""
+    for name, value in cpu.items():
+        if isinstance(value, dict):
+            check_same(value, device[name])
+        else:
+            assert value.dtype == device[name].dtype, name
+            assert value.numpy().tobytes() == device[name].cpu().numpy().tobytes(), name
+
+
+def fly(cpu: TorchVectorEnv, device: TorchVectorEnv, steps: int, seed: int) -> int:
+    """Steps both with the same actions, some out of range; returns the episodes that ended."""
+    numbers = np.random.default_rng(seed).uniform(-1.1, 1.1, (steps, SIZE, 4))
+    ended = 0
+    for row in np.concatenate([numbers[: steps // 2], 0.1 * numbers[steps // 2 :]]):
+        actions = torch.from_numpy(row.astype(np.float32))
+        a, b = cpu.step(actions), device.step(actions)
+        names = ("observation", "reward", "terminated", "truncated")
+        check_same(*(dict(zip(names, each[:4], strict=True)) for each in (a, b)))
+        check_same(a[4], b[4])
+        ended += int((a[2] | a[3]).sum())
+    return ended
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_a_device_gives_the_bits_of_the_cpu(driver: HostDriver, name: str) -> None:
+    cpu, device = both(name)
+    check_same({"seen": cpu.reset(seed=3)[0]}, {"seen": device.reset(seed=3)[0]})
+    assert fly(cpu, device, 1000, 1) > 100
+    assert cpu.unwrapped.fleet.snapshot() == device.unwrapped.fleet.snapshot()
+
+
+@needs_compiler
+def test_steps_continue_after_changes_on_the_host(driver: HostDriver) -> None:
+    cpu, device = both("track")
+    for envs in (cpu, device):
+        envs.reset(seed=3)
+    fly(cpu, device, 60, 1)
+    mask = np.arange(SIZE) % 3 == 0
+    seen = [envs.reset(options={"reset_mask": mask})[0] for envs in (cpu, device)]
+    check_same({"seen": seen[0]}, {"seen": seen[1]})
+    fly(cpu, device, 20, 2)
+    for envs in (cpu, device):
+        envs.unwrapped.set_state({"velocity": [1.0, 0.0, 0.0]})
+    fly(cpu, device, 20, 3)
+    snapshot = device.unwrapped.snapshot()
+    for envs in (cpu, device):
+        envs.reset(seed=4)
+        envs.unwrapped.restore(snapshot)
+    assert fly(cpu, device, 40, 5) > 20
+
+
+@needs_compiler
+def test_a_step_copies_no_state(driver: HostDriver) -> None:
+    _, device = both("track")
+    device.reset(seed=0)
+    actions = torch.zeros(SIZE, 4)
+    for _ in range(2):
+        device.step(actions)
+    before = dict(driver.copied)
+    for _ in range(20):
+        device.step(actions)
+    assert driver.copied == before
+
+
+@needs_compiler
+def test_actions_that_are_no_numbers_are_zero_and_counted(driver: HostDriver) -> None:
+    _, device = both("track")
+    seen, _ = device.reset(seed=0)
+    actions = torch.zeros(SIZE, 4)
+    actions[5, 2], actions[6, 0] = torch.nan, torch.inf
+    seen, *_, infos = device.step(actions)
+    assert infos["clipped"].nonzero().flatten().tolist() == [5, 6]
+    assert seen.isfinite().all()
+    assert seen[6, 18:22].tolist() == [1.0, 0.0, 0.0, 0.0]
+    with pytest.raises(ValueError, match=r"shape \(37, 4\), got"):
+        device.step(actions[:, :3])
+
+
+def test_other_environments_step_on_the_cpu(driver: HostDriver) -> None:
+    others: list[tuple[type[pg.Task], dict[str, Any]]] = [
+        (pg.Race, {}),
+        (pg.Hover, {"scene": "alphapilot"}),
+        (pg.Hover, {"autoreset_mode": "NEXT_STEP"}),
+        (pg.Hover, {"action": "velocity"}),
+        (pg.Hover, {"observation": ["state", "sensors"]}),
+        (pg.Hover, {"privileged": True}),
+        (pg.Hover, {"randomize": {"body.mass": 0.1}}),
+        (pg.Hover, {"wind": 1.0}),
+        (pg.Hover, {"action_delay": 2}),
+    ]
+    for kind, options in others:
+        assert TorchVectorEnv(kind, 2, device="cuda", **options).unwrapped.fleet.device == "cpu"
+
+
+def test_without_a_gpu_a_warning_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(device: str) -> Any:
+        raise OSError("no GPU")
+
+    monkeypatch.setattr(_device, "open_driver", missing)
+    monkeypatch.setattr(torch_env, "_usable", torch.device)
+    with pytest.warns(RuntimeWarning, match="environments step on the CPU: no GPU"):
+        TorchVectorEnv(pg.Hover, 2, device="cuda")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="a GPU is missing")
+@pytest.mark.parametrize("name", KINDS)
+def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
+    cpu, device = both(name)
+    check_same({"seen": cpu.reset(seed=3)[0]}, {"seen": device.reset(seed=3)[0].cpu()})
+    assert fly(cpu, device, 1000, 1) > 100
