@@ -40,7 +40,7 @@ class Changes {
       for (auto& text : cell) std::getline(cells, text, ',');
       changes_[{field, std::stoi(cell[0])}] = {std::stoi(cell[1]), std::stod(cell[2])};
     }
-    REQUIRE(changes_.size() == 33);
+    REQUIRE(changes_.size() == 97);
   }
   void check(const std::string& field, int columns, const double* before, const double* after) {
     for (int i = 0; i < columns; ++i) {
@@ -81,6 +81,7 @@ pw::VehicleParameters frd_vehicle() {
   vehicle.drag.rotational = {{1e-4, 1e-5, 0, 1e-5, 2e-4, 2e-5, 0, 2e-5, 3e-4}};
   vehicle.rotor_drag.linear = {0.1, 0.2, 0.3};
   vehicle.inflow = {2e-4, 3e-3, 0.06, 1e-4, 2e-3, 1e-5};
+  vehicle.residual = some_residual();
   vehicle.motor.time_constant_down = 0.03;
   for (auto& rotor : vehicle.rotors) {
     rotor.position = {rotor.position.x, -rotor.position.y, 0.01};

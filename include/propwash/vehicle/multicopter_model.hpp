@@ -14,6 +14,7 @@
 #include "propwash/model/ground_effect.hpp"
 #include "propwash/model/inflow.hpp"
 #include "propwash/model/motor.hpp"
+#include "propwash/model/residual.hpp"
 #include "propwash/model/rigid_body.hpp"
 #include "propwash/model/rotor.hpp"
 #include "propwash/model/rotor_drag.hpp"
@@ -41,7 +42,10 @@ struct RotorAir {
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame
-  PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height)
+  bool has_residual = false;            ///< whether there is a residual
+  ResidualParameters<P> residual{};     ///< that of with_inverse_axes
+  PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height,
+                   has_residual, residual)
 };
 
 /// No such terms.
@@ -264,6 +268,22 @@ PROPWASH_FN ForceTorque<T> ground_wrench(const MulticopterModel<P, N, Shape>& mo
   return sum;
 }
 
+/// The residual of a vehicle that has one.
+template <class T, int N, class P, class Shape, class Wind>
+PROPWASH_FN ResidualWrench<T> residual_of(const MulticopterModel<P, N, Shape>& model,
+                                          const MulticopterState<T, N>& state, const Wind& wind_W) {
+  T thrust(constant<T>(0));
+  Vec3<T> torque_B{};
+  const SmallArray<T, N> speeds = state.rotor_speeds;
+  for (int i = 0; i < speeds.size(); ++i) {
+    const T square = signed_square(speeds[i]);
+    thrust = thrust + model.rotors[i].force_B.z * square;
+    torque_B = torque_B + model.rotors[i].torque_B * square;
+  }
+  const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
+  return residual_wrench(model.air.residual, air_velocity_B, state.body_rates, thrust, torque_B);
+}
+
 }  // namespace detail
 
 /// (8), (9), (12), (13): time derivative of the rigid-body state for a wrench of the rotors.
@@ -307,6 +327,11 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
       rotors.force_B = rotors.force_B + ground.force_B;
       rotors.torque_B = rotors.torque_B + ground.torque_B;
     }
+    if (model.air.has_residual) {
+      const auto residual = detail::residual_of(model, state, input.wind_W);
+      rotors.force_B = rotors.force_B + residual.force_B;
+      rotors.torque_B = rotors.torque_B + residual.torque_B;
+    }
   }
   return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
 }
@@ -323,6 +348,9 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
     force_B = force_B + air.rotor_drag_B;
     if (model.depends_on_ground()) {
       force_B = force_B + detail::ground_wrench(model, state, input.wind_W).force_B;
+    }
+    if (model.air.has_residual) {
+      force_B = force_B + detail::residual_of(model, state, input.wind_W).force_B;
     }
   }
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {

@@ -68,6 +68,7 @@ PROPWASH_FN void set_flags(TickConstants<P, N, Shape>& c, const TickSwitches& sw
   if constexpr (Shape::has_rotor_air) {
     c.model.air.has_flow = switches.rotor_flow;
     c.model.air.has_induced_flow = switches.induced_flow;
+    c.model.air.has_residual = switches.residual;
     c.model.feet.has_contact = switches.contact;
   }
 }
