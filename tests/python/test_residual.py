@@ -170,9 +170,7 @@ def test_a_residual_that_does_not_help_is_left_out(truth: pw.VehicleParameters) 
     assert "force: not reduced" in fitted.table()
 
 
-def test_wrong_arguments_are_refused(
-    truth: pw.VehicleParameters, log: identify.FlightLog
-) -> None:
+def test_wrong_arguments_are_refused(truth: pw.VehicleParameters, log: identify.FlightLog) -> None:
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.fit_residual(replace(log, position=None), truth)
     with pytest.raises(ValueError, match="ridge: expected a number > 0"):
