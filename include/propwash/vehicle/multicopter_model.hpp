@@ -235,7 +235,9 @@ PROPWASH_FN ForceTorque<T> residual_wrench_of(const MulticopterModel<P, N, Shape
                                               const Wind& wind_W) {
   T thrust(constant<T>(0));
   Vec3<T> torque_B{};
+  // copies: the state itself stays in registers
   const SmallArray<T, N> speeds = state.rotor_speeds;
+  const Vec3<T> rates_B = state.body_rates;
   for (int i = 0; i < speeds.size(); ++i) {
     const T square = signed_square(speeds[i]);
     thrust = thrust + model.rotors[i].force_B.z * square;
@@ -243,7 +245,7 @@ PROPWASH_FN ForceTorque<T> residual_wrench_of(const MulticopterModel<P, N, Shape
   }
   const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
   const auto wrench =
-      residual_wrench(model.air.residual, air_velocity_B, state.body_rates, thrust, torque_B);
+      residual_wrench(model.air.residual, air_velocity_B, rates_B, thrust, torque_B);
   return {wrench.force_B, wrench.torque_B};
 }
 

@@ -186,7 +186,7 @@ def fit_residual(
     logs: Flight | Sequence[Flight],
     vehicle: str | PathLike[str] | VehicleParameters | Identified,
     *,
-    ridge: float = 0.01,
+    ridge: float = 0.1,
     threads: int = 0,
 ) -> FittedResidual:
     """Fits force and torque that a vehicle's other terms leave (docs/model/residual.md).
@@ -274,9 +274,9 @@ def _domain(parts: Sequence[_Part]) -> ResidualParameters:
     weight = parts[0].vehicle.weight
     lever = max(float(np.linalg.norm(rotor.position)) for rotor in parts[0].vehicle.rotors)
     floor = np.repeat([0.1, 0.1, 1e-2 * weight, 1e-3 * weight * max(lever, 1e-3)], [3, 3, 1, 3])
-    deviations = np.maximum(np.sqrt(np.mean((features - centre) ** 2, axis=0)), floor)
-    squares = np.sum(((features - centre) / deviations) ** 2, axis=1)
-    axes = deviations * np.sqrt(np.quantile(squares, _INSIDE))
+    extents = np.maximum(np.quantile(np.abs(features - centre), _INSIDE, axis=0), floor)
+    squares = np.sum(((features - centre) / extents) ** 2, axis=1)
+    axes = extents * np.sqrt(np.quantile(squares, _INSIDE))
     return ResidualParameters(
         velocity=tuple(axes[:3]),
         velocity_centre=tuple(centre[:3]),
