@@ -144,6 +144,15 @@ void add_rotors() {
   add<float, N>(c, &principal_kernels<float, N>);
 }
 
+/// A small residual in a domain that a hovering Crazyflie does not leave.
+pw::ResidualParameters<double> residual() {
+  pw::ResidualParameters<double> r;
+  r.velocity = r.rates = {10.0, 10.0, 10.0};
+  r.thrust = 1.0, r.torque = {0.01, 0.01, 0.01};
+  r.force_z[1] = 1e-3, r.torque_x[0] = 1e-6;
+  return r;
+}
+
 bool add_all() {
   for (const Work work : {Work::physics, Work::noise, Work::closed_loop}) {
     for (const int substeps : {1, 10}) {
@@ -162,6 +171,9 @@ bool add_all() {
     c.work = work;
     c.name = "all_terms";  // rotor drag, blow-back and two time constants in full matrices
     c.vehicle = pw::vehicles::crazyflie();
+    add<float, 4>(c);
+    c.name = "residual";  // the same with a residual
+    c.vehicle.residual = residual();
     add<float, 4>(c);
     c = {};
     c.work = work;

@@ -2,6 +2,7 @@
 
 Each model is fitted by least squares to the measured forces, then to the measured torques, of all
 segments but one, and predicts this one: root mean squares per component, as in docs/benchmarks.md.
+The residual is fitted by identify.fit_residual to the same segments, with both models.
 The folder has segments with NeuroBEM's predictions: `*.mat` of RCL-NUS/NeuroMHE, folder
 `Check_RMSE/MATLAB_code_for_mass_verification`, or `*.csv` of NeuroBEM's `predictions.tar.xz`.
 
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import propwash as pw
 from numpy.typing import NDArray
+from propwash import identify
 from scipy.io import loadmat
 from scipy.optimize import least_squares
 
@@ -71,6 +73,8 @@ class Rows:
     torque: Array
     predicted_force: Array
     predicted_torque: Array
+    log: identify.FlightLog
+    """All rows, for the fit of a residual."""
 
     @property
     def speed(self) -> Array:
@@ -81,7 +85,7 @@ class Rows:
         """Returns each `step`-th row."""
         state = pw.MulticopterState(*(part[::step] for part in vars(self.state).values()))
         others = (self.force, self.torque, self.predicted_force, self.predicted_torque)
-        return Rows(state, *(part[::step] for part in others))
+        return Rows(state, *(part[::step] for part in others), self.log)
 
 
 def rotated(attitude: Array, vectors: Array) -> Array:
@@ -114,7 +118,18 @@ def read(path: Path, vehicle: pw.VehicleParameters) -> Rows:
     )
     torque = torque_of(vehicle, table[:, 4:7], table[:, 1:4])
     force = vehicle.body.mass * table[:, 11:14]
-    return Rows(state, force, torque, table[:, 29:32], table[:, 32:35])
+    log = identify.FlightLog(
+        path,
+        time=table[:, 0],
+        duty=np.zeros_like(table[:, 20:24]),
+        body_rates=table[:, 4:7],
+        specific_force=table[:, 11:14],
+        position=table[:, 17:20],
+        velocity=np.asarray(state.velocity),
+        attitude=attitude,
+        rotor_speeds=table[:, 20:24],
+    )
+    return Rows(state, force, torque, table[:, 29:32], table[:, 32:35], log)
 
 
 def wrench(vehicle: pw.VehicleParameters, state: pw.MulticopterState) -> tuple[Array, Array]:
@@ -200,12 +215,22 @@ def main() -> None:
         models = [fitted(start, free, others, 0) for others in training]
         errors = [wrench(v, s.state)[0] - s.force for v, s in zip(models, segments, strict=True)]
         row(label, errors, segments)
+    flapping = list(TORQUES.values())[-1]
+    turned = [fitted(v, flapping, others, 1) for v, others in zip(models, training, strict=True)]
+    corrected = [
+        identify.fit_residual([s.log for s in others], v).vehicle
+        for v, others in zip(turned, training, strict=True)
+    ]
+    pairs = list(zip(corrected, segments, strict=True))
+    row("+ residual", [wrench(v, s.state)[0] - s.force for v, s in pairs], segments)
     row("NeuroBEM", [s.predicted_force - s.force for s in segments], segments)
     print(f"| torque, N m | {' | '.join([*heads, 'x', 'y', *each])} |")
     for label, free in TORQUES.items():
         turned = [fitted(v, free, others, 1) for v, others in zip(models, training, strict=True)]
         errors = [wrench(v, s.state)[1] - s.torque for v, s in zip(turned, segments, strict=True)]
         row(label, [e[:, :2] for e in errors], segments)
+    errors = [wrench(v, s.state)[1] - s.torque for v, s in pairs]
+    row("+ residual", [e[:, :2] for e in errors], segments)
     row("NeuroBEM", [(s.predicted_torque - s.torque)[:, :2] for s in segments], segments)
     found = fitted(without_air(vehicle, True), list(FORCES.values())[-1][0], few, 0)
     found = fitted(found, list(TORQUES.values())[-1], few, 1)

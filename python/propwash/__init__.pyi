@@ -108,6 +108,7 @@ from .vehicle import (
     OuterLoops as OuterLoops,
     ProcessNoiseParameters as ProcessNoiseParameters,
     RateControllerParameters as RateControllerParameters,
+    ResidualParameters as ResidualParameters,
     RotorDragParameters as RotorDragParameters,
     RotorParameters as RotorParameters,
     Trajectory as Trajectory,

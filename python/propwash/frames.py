@@ -17,13 +17,14 @@ forward-right-down body axes (FRD) are converted as follows:
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks
 from propwash.vehicle.multicopter import ImuReading, MulticopterState
-from propwash.vehicle.parameters import VehicleParameters
+from propwash.vehicle.parameters import ResidualParameters, VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -118,10 +119,34 @@ def vehicle_ned_frd_to_enu_flu(vehicle: VehicleParameters) -> VehicleParameters:
         drag={"rotational": _tensor_frd_to_flu(vehicle.drag.rotational)},
         ground_effect={"height": 0.0 - vehicle.ground_effect.height},
         contact={"height": 0.0 - vehicle.contact.height},
+        residual=_residual_frd_to_flu(vehicle.residual),
         imu={
             "position": frd_to_flu(vehicle.imu.position),
             "attitude": (w, *frd_to_flu(axis)),
         },
+    )
+
+
+def _residual_frd_to_flu(residual: ResidualParameters) -> ResidualParameters:
+    """Returns the residual in axes whose y and z have opposite signs."""
+    of_even, of_odd = (1.0, -1.0, -1.0, -1.0, -1.0), (-1.0, 1.0, -1.0, 1.0, -1.0)
+    # signs of the monomials, in the order of docs/model/residual.md
+    squares = [a * b for a, b in combinations_with_replacement(of_even[:4], 2)]
+    squares += [a * b for a, b in combinations_with_replacement(of_odd[:3], 2)]
+    even = np.array([1.0, *of_even, *squares])
+    odd = np.array([*of_odd, *(a * b for a in of_even[:4] for b in of_odd[:3])])
+    signs = {
+        "force_x": even,
+        "force_y": -odd,
+        "force_z": -even,
+        "torque_x": odd,
+        "torque_y": -even,
+        "torque_z": -odd,
+    }
+    return residual.replace(
+        velocity_centre=frd_to_flu(residual.velocity_centre),
+        thrust_centre=0.0 - residual.thrust_centre,
+        **{name: 0.0 + np.asarray(getattr(residual, name)) * sign for name, sign in signs.items()},
     )
 
 

@@ -7,6 +7,7 @@
 #include <propwash/math/mat3.hpp>
 #include <propwash/math/quat.hpp>
 #include <propwash/math/scalar.hpp>
+#include <propwash/model/residual.hpp>
 #include <random>
 
 /// Random numbers that are equal on every platform; unlike its engines, the standard library's
@@ -60,6 +61,22 @@ inline propwash::Mat3<double> rotated(const propwash::Quat<double>& q,
     }
   }
   return out;
+}
+
+/// A residual with all coefficients, for a vehicle of about 1 kg.
+inline propwash::ResidualParameters<double> some_residual() {
+  propwash::ResidualParameters<double> residual;
+  residual.velocity = {9.0, 8.0, 7.0}, residual.velocity_centre = {0.6, 0.0, -0.2};
+  residual.rates = {9.0, 8.0, 7.0};
+  residual.thrust = 30.0, residual.thrust_centre = 12.0;
+  residual.torque = {4.0, 5.0, 2.0};
+  double count = 0.0;
+  const auto fill = [&](auto& numbers, double scale) {
+    for (double& x : numbers) x = scale * std::sin(count += 1.7);
+  };
+  fill(residual.force_x, 0.2), fill(residual.force_y, 0.2), fill(residual.force_z, 0.2);
+  fill(residual.torque_x, 0.01), fill(residual.torque_y, 0.01), fill(residual.torque_z, 0.01);
+  return residual;
 }
 
 inline double pi() { return 3.14159265358979323846; }

@@ -188,6 +188,18 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(contact.friction);
   MEMBER(contact.leg);
   MEMBER(contact.height);
+  MEMBER(residual.velocity);
+  MEMBER(residual.velocity_centre);
+  MEMBER(residual.rates);
+  MEMBER(residual.thrust);
+  MEMBER(residual.thrust_centre);
+  MEMBER(residual.torque);
+  MEMBER(residual.force_x);
+  MEMBER(residual.force_y);
+  MEMBER(residual.force_z);
+  MEMBER(residual.torque_x);
+  MEMBER(residual.torque_y);
+  MEMBER(residual.torque_z);
   MEMBER(battery.nominal_voltage);
   MEMBER(battery.cells);
   MEMBER(battery.capacity);

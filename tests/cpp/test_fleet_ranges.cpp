@@ -145,11 +145,25 @@ class Extremes {
                                     0.06 * moment / std::max(arms, 1e-30)}) *
                           between(1e-9, 1.0);
     v.inflow.flapping = std::min(1e6, moment / speeds) * between(1e-9, 1.0);
+    if (chance() < 0.5) make_residual(v, smallest);
     v.ground_effect = {between(1e-6, 100.0), between(1e-9, 100.0), between(1e-3, 1e6)};
     if (chance() < 0.5) {
       v.contact = {between(1e-3, 100.0), between(0.1, 10.0), between(0.1, 10.0),
                    between(1e-3, 100.0), between(1e-3, 1e6)};
     }
+  }
+  void make_residual(pw::VehicleParameters& v, double smallest) {
+    auto& r = v.residual;
+    r.velocity = r.rates = {between(1e-3, 1e3), between(1e-3, 1e3), between(1e-3, 1e3)};
+    r.torque = {between(1e-12, 1e9), between(1e-12, 1e9), between(1e-12, 1e9)};
+    r.thrust = between(1e-9, 1e9), r.thrust_centre = between(1e-9, 1e9);
+    const double force = std::min(1e9, 0.49e4 * v.body.mass / 61.0) * between(1e-9, 1.0);
+    const double torque = std::min(1e9, 0.99e5 * smallest / 56.0) * between(1e-9, 1.0);
+    const auto fill = [this](auto& numbers, double scale) {
+      for (double& x : numbers) x = chance() < 0.5 ? scale : -scale;
+    };
+    fill(r.force_x, force), fill(r.force_y, force), fill(r.force_z, force);
+    fill(r.torque_x, torque), fill(r.torque_y, torque), fill(r.torque_z, torque);
   }
   pw::Mat3<double> inertia(double smallest) {
     const double large = std::min(1e10, smallest * between(1.0, 1e6)) * 0.99;

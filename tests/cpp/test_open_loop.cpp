@@ -34,6 +34,7 @@ pw::VehicleParameters vehicle_with(int rotors) {
   vehicle.inflow = {1e-5, 1e-4, 0.05, 1e-5, 1e-4, 1e-6};
   vehicle.ground_effect = {0.8, 1.2, -5.0};
   vehicle.contact = {2.0, 0.7, 0.4, 0.1, 0.5};
+  vehicle.residual = some_residual();
   vehicle.imu.position = {0.02, -0.01, 0.03};
   return vehicle;
 }
@@ -110,6 +111,10 @@ constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "contact.frequency",
                                  "contact.damping",
                                  "contact.friction",
+                                 "residual.velocity",
+                                 "residual.thrust_centre",
+                                 "residual.force_x",
+                                 "residual.torque_z",
                                  "body.mass"};
 constexpr std::size_t unknowns = std::size(names);
 

@@ -7,6 +7,7 @@
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
+#include "support.hpp"
 
 namespace test_validate {
 
@@ -120,6 +121,10 @@ TEST_CASE("numbers out of range are named with the range", "[validate]") {
   require_range(FIELD(contact.damping), true);
   require_range(FIELD(contact.friction), true);
   require_range(FIELD(contact.leg), true);
+  require_range(FIELD(residual.velocity[1]), true);
+  require_range(FIELD(residual.rates[2]), true);
+  require_range(FIELD(residual.thrust), true);
+  require_range(FIELD(residual.torque[0]), true);
   require_range(FIELD(battery.nominal_voltage), true);
   require_range(FIELD(battery.cells), true);
   require_range(FIELD(battery.capacity), true);
@@ -223,6 +228,21 @@ TEST_CASE("other invalid fields of body and sensor are rejected", "[validate]") 
       {[](Vehicle& v) { v.imu.gyroscope_scale.x = inf; }, "imu.gyroscope_scale[0]", "inf", ""},
       {[](Vehicle& v) { v.imu.accelerometer_scale.y = not_a_number; }, "imu.accelerometer_scale[1]",
        "nan", ""},
+  });
+}
+
+TEST_CASE("a residual needs a domain and bounded coefficients", "[validate]") {
+  require_refused({
+      {[](Vehicle& v) { v.residual = some_residual(), v.residual.rates.z = 0.0; },
+       "residual.rates[2]", "0", "a value > 0 rad/s, the semi-axis of the domain"},
+      {[](Vehicle& v) { v.residual = some_residual(), v.residual.thrust = 0.0; }, "residual.thrust", "0",
+       "the semi-axis of the domain"},
+      {[](Vehicle& v) { v.residual = some_residual(), v.residual.force_x[21] = not_a_number; },
+       "residual.force_x[21]", "nan", "a finite value"},
+      {[](Vehicle& v) { v.residual = some_residual(), v.residual.force_z[0] = 2e4; },
+       "largest force of [residual] over mass", "4", "at most"},
+      {[](Vehicle& v) { v.residual = some_residual(), v.residual.torque_x[0] = 2e4; },
+       "largest torque of [residual] over moment of inertia", "8", "at most"},
   });
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -96,6 +97,29 @@ def rotation_matrices(attitudes: ArrayLike) -> Array:
     return np.asarray(scalar + 2.0 * (outer + w * cross), dtype=np.float64)
 
 
+def some_residual(force: float = 0.2, torque: float = 0.01) -> pw.ResidualParameters:
+    """A residual with all coefficients, in a domain of slow flight of a vehicle of about 1 kg."""
+    count = itertools.count(1)
+
+    def numbers(size: int, scale: float) -> list[float]:
+        return [scale * math.sin(1.7 * next(count)) for _ in range(size)]
+
+    return pw.ResidualParameters(
+        velocity=(9.0, 8.0, 7.0),
+        velocity_centre=(0.6, 0.0, -0.2),
+        rates=(9.0, 8.0, 7.0),
+        thrust=30.0,
+        thrust_centre=12.0,
+        torque=(4.0, 5.0, 2.0),
+        force_x=numbers(22, force),
+        force_y=numbers(17, force),
+        force_z=numbers(22, force),
+        torque_x=numbers(17, torque),
+        torque_y=numbers(22, torque),
+        torque_z=numbers(17, torque),
+    )
+
+
 def tilted_hexacopter() -> pw.VehicleParameters:
     """A vehicle that uses every term of the model: none of its matrices is diagonal."""
     rotors = []
@@ -143,6 +167,7 @@ def tilted_hexacopter() -> pw.VehicleParameters:
         ),
         ground_effect=pw.GroundEffectParameters(radius=0.4, coefficient=1.3, height=-3.0),
         contact=pw.ContactParameters(frequency=12.0, leg=0.15, height=-4.0),
+        residual=some_residual(),
         imu=pw.ImuParameters(position=(0.05, -0.03, 0.02), attitude=(0.5, 0.5, -0.5, 0.5)),
         rate_controller=pw.vehicles.load("hexacopter").rate_controller,
     )

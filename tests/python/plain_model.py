@@ -132,9 +132,9 @@ class PlainModel:
         return np.asarray(self.flow(x)[0] / (1.0 - np.minimum(ratio, 0.25)))
 
     def thrust_body(self, x: Array) -> Array:
-        """(2), (A5) and the force on the feet."""
+        """(2), (A5), the force on the feet and the residual."""
         forces = self.hub_wrench(x)[0] + self.feet(x)[1]
-        return np.asarray(self.thrusts(x) @ self.axes + forces.sum(axis=0))
+        return np.asarray(self.thrusts(x) @ self.axes + forces.sum(axis=0) + self.residual(x)[0])
 
     def feet(self, x: Array) -> tuple[Array, Array]:
         """Positions and forces of the feet, in body components."""
@@ -153,8 +153,36 @@ class PlainModel:
         forces = np.column_stack([-grip * velocity[:, 0], -grip * velocity[:, 1], normal])
         return feet, np.asarray(forces @ r_wb)
 
+    def residual(self, x: Array) -> tuple[Array, Array]:
+        """(Q1) to (Q5): force and torque, in body components."""
+        its = self.vehicle.residual
+        squares = x[ROTORS] * np.abs(x[ROTORS])
+        lift = (self.k_thrust * squares)[:, np.newaxis] * self.axes
+        torque = np.cross(self.positions, lift).sum(axis=0)
+        torque = torque + (self.signs * self.k_torque * squares) @ self.axes
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
+        velocity = r_wb.T @ (x[VELOCITY] - self.wind) - its.velocity_centre
+        thrust = lift[:, 2].sum() - its.thrust_centre
+        if not all([*its.velocity, *its.rates, its.thrust, *its.torque]):
+            return np.zeros(3), np.zeros(3)
+        (u, v, w), (p, q, r) = velocity / its.velocity, x[RATES] / its.rates
+        t, (m_x, m_y, m_z) = thrust / its.thrust, torque / its.torque
+        square = u * u + v * v + w * w + p * p + q * q + r * r
+        square += t * t + m_x * m_x + m_y * m_y + m_z * m_z
+        e = np.clip(2.0 - square, 0.0, 1.0)
+        fade = e * e * (3.0 - 2.0 * e)
+        even = [1.0, u, w, q, t, m_y, u * u, u * w, u * q, u * t, w * w, w * q, w * t, q * q]
+        even += [q * t, t * t, v * v, v * p, v * r, p * p, p * r, r * r]
+        odd = [v, p, r, m_x, m_z, u * v, u * p, u * r, w * v, w * p, w * r, q * v, q * p, q * r]
+        odd += [t * v, t * p, t * r]
+        force = [even @ np.array(its.force_x), odd @ np.array(its.force_y)]
+        force += [even @ np.array(its.force_z)]
+        moment = [odd @ np.array(its.torque_x), even @ np.array(its.torque_y)]
+        moment += [odd @ np.array(its.torque_z)]
+        return fade * np.array(force), fade * np.array(moment)
+
     def torque_body(self, x: Array, acceleration: Array) -> Array:
-        """(3), (5), (7), the blow-back moment and the noise."""
+        """(3), (5), (7), the blow-back moment, the residual and the noise."""
         squares = x[ROTORS] * np.abs(x[ROTORS])
         forces, torques = self.hub_wrench(x)
         thrusts = self.thrusts(x)[:, np.newaxis] * self.axes + forces
@@ -167,7 +195,7 @@ class PlainModel:
         r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
         v_body = r_wb.T @ (x[VELOCITY] - self.wind)
         blow_back = -self.vehicle.rotor_drag.blow_back * np.cross([0.0, 0.0, 1.0], v_body)
-        return np.asarray(torque + blow_back + self.noise_torque)
+        return np.asarray(torque + blow_back + self.residual(x)[1] + self.noise_torque)
 
     def momentum(self, x: Array) -> Array:
         """(14), in body components."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import some_residual
 from host_device import COMPILER, FakeCuda, HostDriver
 from numpy.typing import NDArray
 from propwash.__main__ import main
@@ -92,6 +93,7 @@ def with_all_terms(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
                 "axial_drag": 1e-4, "flapping": 1e-6},
         ground_effect={"radius": 0.1},
         contact={"frequency": 15.0, "leg": 0.03, "height": -0.2},
+        residual=some_residual(),
         battery=BATTERY,
         imu={"position": (0.01, -0.02, 0.005), "attitude": TILTED,
              "accelerometer_resolution": 0.01, "gyroscope_range": 2.5},

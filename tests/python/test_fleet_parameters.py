@@ -203,6 +203,7 @@ def test_results_depend_on_current_parameters_only() -> None:
         ("inflow.axial", 2e-4),
         ("ground_effect.radius", 0.1),
         ("contact.frequency", 15.0),
+        ("residual.thrust_centre", 9.0),
         ("body.inertia", [[0.0049, 1e-4, 0.0], [1e-4, 0.0049, 0.0], [0.0, 0.0, 0.0069]]),
     ]
     mask = np.arange(N) % 3 == 0

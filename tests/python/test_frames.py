@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import propwash as pw
 import pytest
@@ -152,6 +153,10 @@ def numbered_vehicle() -> pw.VehicleParameters:
         rotor_drag={"linear": vector(3)},
         ground_effect={"height": vector(1)[0]},
         contact={"height": vector(1)[0]},
+        residual={
+            name: vector(len(numbers)) if isinstance(numbers, tuple) else vector(1)[0]
+            for name, numbers in msgspec.structs.asdict(base.residual).items()
+        },
         imu={
             "position": vector(3),
             "attitude": vector(4),

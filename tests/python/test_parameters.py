@@ -400,6 +400,13 @@ tables: dict[str, st.SearchStrategy[Any]] = {
     "contact": st.builds(
         pw.ContactParameters, **dict.fromkeys(pw.ContactParameters.__struct_fields__, finite)
     ),
+    "residual": st.builds(
+        pw.ResidualParameters,
+        velocity=vectors,
+        thrust=finite,
+        force_y=st.tuples(*[finite] * 17),
+        torque_y=st.tuples(*[finite] * 22),
+    ),
     "battery": st.builds(pw.BatteryParameters, nominal_voltage=finite),
     "process_noise": st.builds(pw.ProcessNoiseParameters, force=finite, torque=finite),
     "imu": st.builds(

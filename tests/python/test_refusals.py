@@ -447,6 +447,7 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     "inflow": {"axial": [-1e-4], "translational": [INF]},
     "ground_effect": {"radius": [-0.1], "coefficient": [-1.0], "height": [NAN]},
     "contact": {"frequency": [-1.0], "damping": [-0.1], "friction": [20.0], "leg": [INF]},
+    "residual": {"velocity": [(1.0, -1.0, 1.0)], "thrust": [-1.0], "force_x": [(NAN,) * 22]},
     "battery": {"nominal_voltage": [-1.0]},
     "process_noise": {"force": [-1e-9], "torque": [INF]},
     "imu": {

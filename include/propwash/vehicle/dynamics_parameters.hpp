@@ -20,6 +20,7 @@ struct DynamicsParameters {
   InflowParameters<P> inflow;               ///< inflow of the rotors
   GroundEffectParameters<P> ground_effect;  ///< ground effect
   ContactParameters<P> contact;             ///< contact with the ground
+  ResidualParameters<P> residual;           ///< what the other terms leave
 };
 
 /// Calls f(a, b) with corresponding numbers of the parameters, after setting the number of rotors.
@@ -31,6 +32,7 @@ void for_each_dynamics_pair(DynamicsParameters<P>& to, const VehicleParameters& 
   for_each_pair(to.drag, from.drag, f), for_each_pair(to.rotor_drag, from.rotor_drag, f);
   for_each_pair(to.inflow, from.inflow, f), for_each_pair(to.contact, from.contact, f);
   for_each_pair(to.ground_effect, from.ground_effect, f);
+  for_each_pair(to.residual, from.residual, f);
 }
 
 }  // namespace propwash

@@ -49,7 +49,8 @@ struct FieldSchema {
 };
 
 /// The shape of a field as an array: () for a number, (3,) for a vector, (4,) for a quaternion,
-/// (3, 3) for a matrix; fields of rotors have the number of rotors as an additional first extent.
+/// (3, 3) for a matrix, (K,) for a list; fields of rotors have the number of rotors as an
+/// additional first extent.
 struct FieldShape {
   int rank = 0;      ///< 0, 1 or 2
   int extents[2]{};  ///< the first `rank` are used
@@ -109,13 +110,15 @@ template <>
 inline constexpr FieldShape components<Quat<double>>{1, {4}};
 template <>
 inline constexpr FieldShape components<Mat3<double>>{2, {3, 3}};
+template <std::size_t Size>
+inline constexpr FieldShape components<double[Size]>{1, {static_cast<int>(Size)}};
 
 /// A member as an array of numbers.
 template <class Member>
 double* numbers_of(Member& member) {
   static_assert(std::is_standard_layout_v<Member> &&
                     sizeof(Member) == sizeof(double) * std::size_t(components<Member>.size()),
-                "expected a double, or a Vec3, Quat or Mat3 of double");
+                "expected a double, or a Vec3, Quat, Mat3 or array of double");
   return reinterpret_cast<double*>(&member);
 }
 
@@ -293,6 +296,31 @@ inline auto fields(VehicleParameters& v) {
                             not_negative, 0.0, 100.0}),
       field(v.contact.height,
             {"contact.height", "m", "of the ground, world frame", finite, 0.0, 1e6}),
+      field(v.residual.velocity,
+            {"residual.velocity", "m/s", "semi-axes of the domain, body axes, relative to the air",
+             not_negative, 1e-3, 1e3}),
+      field(v.residual.velocity_centre,
+            {"residual.velocity_centre", "m/s", "centre of the domain", finite, 0.0, 1e3}),
+      field(v.residual.rates,
+            {"residual.rates", "rad/s", "semi-axes of the domain", not_negative, 1e-3, 1e3}),
+      field(v.residual.thrust,
+            {"residual.thrust", "N", "semi-axis of the domain", not_negative, 1e-9, 1e9}),
+      field(v.residual.thrust_centre,
+            {"residual.thrust_centre", "N", "centre of the domain", finite, 0.0, 1e9}),
+      field(v.residual.torque,
+            {"residual.torque", "N m", "semi-axes of the domain", not_negative, 1e-12, 1e9}),
+      field(v.residual.force_x,
+            {"residual.force_x", "N", "coefficients of the even monomials", finite, 0.0, 1e9}),
+      field(v.residual.force_y,
+            {"residual.force_y", "N", "coefficients of the odd monomials", finite, 0.0, 1e9}),
+      field(v.residual.force_z,
+            {"residual.force_z", "N", "coefficients of the even monomials", finite, 0.0, 1e9}),
+      field(v.residual.torque_x,
+            {"residual.torque_x", "N m", "coefficients of the odd monomials", finite, 0.0, 1e9}),
+      field(v.residual.torque_y,
+            {"residual.torque_y", "N m", "coefficients of the even monomials", finite, 0.0, 1e9}),
+      field(v.residual.torque_z,
+            {"residual.torque_z", "N m", "coefficients of the odd monomials", finite, 0.0, 1e9}),
       field(v.battery.nominal_voltage,
             {"battery.nominal_voltage", "V",
              "voltage at which commanded speeds are reached; 0: no dependence", not_negative, 1e-3,

@@ -20,6 +20,24 @@
 
 namespace propwash {
 
+namespace detail {
+
+/// Converts between FRD and FLU axes, in which y and z have opposite signs.
+inline void exchange_frd_flu(ResidualParameters<double>& residual) {
+  const auto signs = residual_monomials<double>({1, -1, -1, -1, -1}, {-1, 1, -1, 1, -1});
+  const auto convert = [](auto& numbers, const auto& sign, double of_output) {
+    int i = 0;
+    for (double& x : numbers) x = x == 0.0 ? 0.0 : x * sign[i] * of_output, ++i;
+  };
+  residual.velocity_centre = frd_to_flu(residual.velocity_centre);
+  residual.thrust_centre = 0.0 - residual.thrust_centre;
+  convert(residual.force_x, signs.even, 1.0), convert(residual.torque_x, signs.odd, 1.0);
+  convert(residual.force_y, signs.odd, -1.0), convert(residual.torque_y, signs.even, -1.0);
+  convert(residual.force_z, signs.even, -1.0), convert(residual.torque_z, signs.odd, -1.0);
+}
+
+}  // namespace detail
+
 /// Converts a vehicle with vectors in FRD body axes and gravity (0, 0, 9.81) m/s^2 in an NED world.
 /// The axes of the IMU change with those of the body: an IMU that is aligned with the body remains
 /// so. frd_to_flu() and flu_to_frd() convert its readings.
@@ -34,6 +52,7 @@ inline VehicleParameters ned_frd_to_enu_flu(VehicleParameters vehicle) {
   vehicle.drag.rotational = frd_to_flu(vehicle.drag.rotational);
   vehicle.ground_effect.height = 0.0 - vehicle.ground_effect.height;
   vehicle.contact.height = 0.0 - vehicle.contact.height;
+  detail::exchange_frd_flu(vehicle.residual);
   auto& imu = vehicle.imu;
   imu.position = frd_to_flu(imu.position);
   // both frames of the rotation change, so its axis is converted like a vector

@@ -30,6 +30,15 @@ inline bool has_induced_flow(const VehicleParameters& vehicle) {
   return vehicle.inflow.radius != 0;
 }
 
+/// Whether a vehicle has a residual.
+inline bool has_residual(const VehicleParameters& vehicle) {
+  bool found = false;
+  for_each_coefficients(vehicle.residual, [&](const auto& numbers) {
+    for (const double x : numbers) found = found || x != 0;
+  });
+  return found;
+}
+
 /// Whether a vehicle has contact with the ground.
 inline bool has_contact(const VehicleParameters& vehicle) { return vehicle.contact.frequency != 0; }
 
@@ -46,7 +55,7 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
   return diagonal(vehicle.body.inertia) && diagonal(vehicle.drag.rotational) &&
          is_uniform(vehicle.motor) && vehicle.battery.cells == 0 && air.blow_back == 0 &&
          air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0 && !has_rotor_flow(vehicle) &&
-         !has_contact(vehicle);
+         !has_contact(vehicle) && !has_residual(vehicle);
 }
 
 namespace detail {
@@ -121,6 +130,8 @@ void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model
   }
   air.ground_area = P(ground_effect_area(from.ground_effect));
   air.ground_height = P(from.ground_effect.height);
+  const auto residual = with_inverse_axes(from.residual);
+  for_each_pair(air.residual, residual, [](P& to, const auto& number) { to = P(number); });
   const auto& contact = from.contact;
   const auto foot = foot_constants(contact, from.body.mass, model.rotors.size());
   feet.foot = {P(foot.stiffness), P(foot.damping), P(foot.friction)};
@@ -129,6 +140,7 @@ void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model
   if constexpr (std::is_same_v<Vehicle, VehicleParameters>) {
     air.has_flow = has_rotor_flow(from);
     air.has_induced_flow = has_induced_flow(from);
+    air.has_residual = has_residual(from);
     feet.has_contact = has_contact(from);
   }
 }
@@ -136,8 +148,8 @@ void make_air_and_feet(const Vehicle& from, MulticopterModel<P, N, Shape>& model
 }  // namespace detail
 
 /// The constants of a vehicle, which must have the structure of Shape. Vehicle is
-/// VehicleParameters or DynamicsParameters, with which `air.has_flow`, `air.has_induced_flow` and
-/// `feet.has_contact` are false.
+/// VehicleParameters or DynamicsParameters, with which `air.has_flow`, `air.has_induced_flow`,
+/// `air.has_residual` and `feet.has_contact` are false.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;

@@ -14,6 +14,7 @@
 #include "propwash/model/ground_effect.hpp"
 #include "propwash/model/inflow.hpp"
 #include "propwash/model/motor.hpp"
+#include "propwash/model/residual.hpp"
 #include "propwash/model/rigid_body.hpp"
 #include "propwash/model/rotor.hpp"
 #include "propwash/model/rotor_drag.hpp"
@@ -41,7 +42,10 @@ struct RotorAir {
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame
-  PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height)
+  bool has_residual = false;            ///< whether there is a residual
+  ResidualParameters<P> residual{};     ///< that of with_inverse_axes
+  PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height,
+                   has_residual, residual)
 };
 
 /// No such terms.
@@ -151,9 +155,11 @@ struct MulticopterModel {
   typename Shape::template FeetOf<P, N> feet{};  ///< the feet
   PROPWASH_MEMBERS(body, rotors, motor, speed_min, speed_max, drag, air, feet)
 
-  /// Whether forces depend on the place and the motion relative to the ground.
-  PROPWASH_FN bool depends_on_ground() const {
-    if constexpr (Shape::has_rotor_air) return air.has_flow || feet.has_contact;
+  /// Whether detail::further_wrench may differ from zero.
+  PROPWASH_FN bool has_further_wrench() const {
+    if constexpr (Shape::has_rotor_air) {
+      return air.has_flow || air.has_residual || feet.has_contact;
+    }
     return false;
   }
 };
@@ -222,13 +228,40 @@ PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& m
   return sum;
 }
 
-/// The contact, and what inflow and ground effect add to the wrench of the rotors. `state` moves
-/// relative to the ground.
+/// The residual of a vehicle that has one.
 template <class T, int N, class P, class Shape, class Wind>
-PROPWASH_FN ForceTorque<T> ground_wrench(const MulticopterModel<P, N, Shape>& model,
-                                         const MulticopterState<T, N>& state, const Wind& wind_W) {
+PROPWASH_FN ForceTorque<T> residual_wrench_of(const MulticopterModel<P, N, Shape>& model,
+                                              const MulticopterState<T, N>& state,
+                                              const Wind& wind_W) {
+  T thrust(constant<T>(0));
+  Vec3<T> torque_B{};
+  // copies: the state itself stays in registers
+  const SmallArray<T, N> speeds = state.rotor_speeds;
+  const Vec3<T> rates_B = state.body_rates;
+  for (int i = 0; i < speeds.size(); ++i) {
+    const T square = signed_square(speeds[i]);
+    thrust = thrust + model.rotors[i].force_B.z * square;
+    torque_B = torque_B + model.rotors[i].torque_B * square;
+  }
+  const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
+  const auto wrench =
+      residual_wrench(model.air.residual, air_velocity_B, rates_B, thrust, torque_B);
+  return {wrench.force_B, wrench.torque_B};
+}
+
+/// The contact, the residual, and what inflow and ground effect add to the wrench of the rotors, in
+/// one function, so that vehicles without any of them have one branch. `state` moves relative to
+/// the ground.
+template <class T, int N, class P, class Shape, class Wind>
+PROPWASH_FN ForceTorque<T> further_wrench(const MulticopterModel<P, N, Shape>& model,
+                                          const MulticopterState<T, N>& state, const Wind& wind_W) {
   ForceTorque<T> sum;
   if (model.feet.has_contact) sum = contact_wrench(model, state);
+  if (model.air.has_residual) {
+    const auto residual = residual_wrench_of(model, state, wind_W);
+    sum.force_B = sum.force_B + residual.force_B;
+    sum.torque_B = sum.torque_B + residual.torque_B;
+  }
   if (!model.air.has_flow) return sum;
   const T zero(constant<T>(0));
   const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
@@ -302,10 +335,10 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
   });
   auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, accelerations);
   if constexpr (Shape::has_rotor_air) {
-    if (model.depends_on_ground()) {
-      const auto ground = detail::ground_wrench(model, state, input.wind_W);
-      rotors.force_B = rotors.force_B + ground.force_B;
-      rotors.torque_B = rotors.torque_B + ground.torque_B;
+    if (model.has_further_wrench()) {
+      const auto further = detail::further_wrench(model, state, input.wind_W);
+      rotors.force_B = rotors.force_B + further.force_B;
+      rotors.torque_B = rotors.torque_B + further.torque_B;
     }
   }
   return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
@@ -321,8 +354,8 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
   Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.force_W);
   if constexpr (Shape::has_rotor_air) {
     force_B = force_B + air.rotor_drag_B;
-    if (model.depends_on_ground()) {
-      force_B = force_B + detail::ground_wrench(model, state, input.wind_W).force_B;
+    if (model.has_further_wrench()) {
+      force_B = force_B + detail::further_wrench(model, state, input.wind_W).force_B;
     }
   }
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {

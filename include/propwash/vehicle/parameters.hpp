@@ -15,6 +15,7 @@
 #include "propwash/model/inflow.hpp"
 #include "propwash/model/motor.hpp"
 #include "propwash/model/process_noise.hpp"
+#include "propwash/model/residual.hpp"
 #include "propwash/model/rigid_body.hpp"
 #include "propwash/model/rotor.hpp"
 #include "propwash/model/rotor_drag.hpp"
@@ -32,6 +33,7 @@ struct VehicleParameters {
   InflowParameters<double> inflow;                   ///< zero in the papers
   GroundEffectParameters<double> ground_effect;      ///< off in the papers
   ContactParameters<double> contact;                 ///< off in the papers
+  ResidualParameters<double> residual;               ///< zero in the papers
   BatteryParameters<double> battery;                 ///< zero in the papers
   ProcessNoiseParameters<double> process_noise;      ///< random force and torque
   ImuParameters<double> imu;                         ///< inertial measurement unit

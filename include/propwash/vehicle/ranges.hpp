@@ -49,6 +49,16 @@ inline double full_speed(const MotorParameters<double>& motor, int rotor) {
   return std::max(std::abs(motor.speed_min[rotor]), motor.speed_max[rotor]);
 }
 
+/// A bound of the residual: features of (Q1) are at most sqrt(2) where it is not zero.
+template <int A, int B, int C>
+double largest_sum(const double (&x)[A], const double (&y)[B], const double (&z)[C]) {
+  double sum = 0.0;
+  for (const double number : x) sum += 2.0 * std::abs(number);
+  for (const double number : y) sum += 2.0 * std::abs(number);
+  for (const double number : z) sum += 2.0 * std::abs(number);
+  return sum;
+}
+
 /// The smallest torque [N m] about a body axis at full speed, summed over the magnitudes of the
 /// rotors; axes without torque are ignored. 0 if no axis has torque.
 inline double min_axis_torque(const VehicleParameters& vehicle,
@@ -103,6 +113,7 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
     }
     rotational = std::max(rotational, sum);
   }
+  const auto& residual = vehicle.residual;
   return std::array{
       Ratio{"smallest principal moment of inertia", "kg m^2", 1e-14, 1e10, "body.inertia", inertia},
       Ratio{"largest over smallest principal moment of inertia", "", 1.0, 1e6, "body.inertia",
@@ -142,6 +153,12 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle,
       Ratio{"rotor_drag.linear times moment of [inflow] over moment of inertia", "rad/(m s^2)", 0.0,
             1e3, "rotor_drag.linear and [inflow]; set one of them",
             norm(vehicle.rotor_drag.linear) * moment / inertia},
+      Ratio{"largest force of [residual] over mass", "m/s^2", 0.0, 1e4,
+            "body.mass and residual.force_x, force_y, force_z",
+            detail::largest_sum(residual.force_x, residual.force_y, residual.force_z) / mass},
+      Ratio{"largest torque of [residual] over moment of inertia", "rad/s^2", 0.0, 2e5,
+            "body.inertia and residual.torque_x, torque_y, torque_z",
+            detail::largest_sum(residual.torque_x, residual.torque_y, residual.torque_z) / inertia},
       Ratio{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
             "body.mass and process_noise.force", std::sqrt(vehicle.process_noise.force) / mass},
       Ratio{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,

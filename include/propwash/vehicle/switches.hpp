@@ -24,6 +24,7 @@ struct TickSwitches {
   bool bias_walk = false;        ///< of the readings
   bool rotor_flow = false;       ///< inflow or ground effect
   bool induced_flow = false;     ///< of momentum theory
+  bool residual = false;         ///< a residual force or torque
   bool contact = false;          ///< of feet with the ground
   bool imu_is_slower = false;    ///< than the steps
   bool turbulence = false;       ///< of the wind
@@ -34,7 +35,7 @@ struct TickSwitches {
   bool external_wrench = false;  ///< force or torque from outside
 
   PROPWASH_MEMBERS(gyroscopic_term, has_lever_arm, imu_is_rotated, is_digital, process_noise,
-                   imu_noise, bias_walk, rotor_flow, induced_flow, contact, imu_is_slower,
+                   imu_noise, bias_walk, rotor_flow, induced_flow, residual, contact, imu_is_slower,
                    turbulence, wind, ground, battery, battery_circuit, external_wrench)
 
   /// Whether random numbers are drawn.
@@ -49,7 +50,7 @@ inline constexpr bool TickSwitches::* vehicle_switches[] = {
     &TickSwitches::is_digital,      &TickSwitches::process_noise,   &TickSwitches::imu_noise,
     &TickSwitches::bias_walk,       &TickSwitches::imu_is_slower,   &TickSwitches::turbulence,
     &TickSwitches::battery,         &TickSwitches::battery_circuit, &TickSwitches::rotor_flow,
-    &TickSwitches::induced_flow,    &TickSwitches::contact};
+    &TickSwitches::induced_flow,    &TickSwitches::residual,        &TickSwitches::contact};
 
 /// The features that either of two vehicles enables.
 inline TickSwitches combined(TickSwitches a, const TickSwitches& b) {

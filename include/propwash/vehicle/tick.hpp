@@ -68,6 +68,7 @@ PROPWASH_FN void set_flags(TickConstants<P, N, Shape>& c, const TickSwitches& sw
   if constexpr (Shape::has_rotor_air) {
     c.model.air.has_flow = switches.rotor_flow;
     c.model.air.has_induced_flow = switches.induced_flow;
+    c.model.air.has_residual = switches.residual;
     c.model.feet.has_contact = switches.contact;
   }
 }
@@ -188,7 +189,7 @@ PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
 }
 
 /// One step in air that moves with a constant `wind_W` [m/s], computed in the frame of the air, or
-/// in that of the ground for a vehicle with inflow, ground effect or contact.
+/// in that of the ground for a vehicle with inflow, ground effect, contact or residual.
 /// `lag` is used for PrincipalShape only. If `has_wind` is false, the air is still.
 template <class Method, class T, int N, class P, class Shape, class Held, class Time>
 PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
@@ -198,8 +199,8 @@ PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
                                                const Vec3<T>& wind_W, bool has_wind,
                                                const Time& dt) {
   if constexpr (Shape::has_rotor_air) {
-    // these terms depend on the motion relative to the ground, which moves relative to the air
-    if (has_wind && model.depends_on_ground()) {
+    // most of these terms depend on the motion relative to the ground, which moves relative to the air
+    if (has_wind && model.has_further_wrench()) {
       const MulticopterInput<T, N, Vec3<T>, Held> in_world{input.command, wind_W, input.force_W,
                                                            input.torque_B};
       return multicopter_step(method, model, x, in_world, dt);

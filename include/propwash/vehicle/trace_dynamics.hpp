@@ -57,8 +57,8 @@ class TracedParameters {
 }  // namespace detail
 
 /// Records the equations of motion of `vehicle`. The numbers of the fields in `symbols` are inputs
-/// of the record, all others are constants in it. Inflow, ground effect and contact are left out if
-/// the vehicle has none and none of their fields is a symbol.
+/// of the record, all others are constants in it. Inflow, ground effect, contact and residual are
+/// left out if the vehicle has none and none of their fields is a symbol.
 /// @throws ParameterError for an invalid vehicle.
 inline TracedDynamics trace_dynamics(const VehicleParameters& vehicle,
                                      const std::vector<std::string>& symbols) {
@@ -77,6 +77,7 @@ inline TracedDynamics trace_dynamics(const VehicleParameters& vehicle,
   model.feet.has_contact = has_contact(vehicle) || has("contact.");
   model.air.has_flow = has_rotor_flow(vehicle) || has("inflow.") || has("ground_effect.");
   model.air.has_induced_flow = has_induced_flow(vehicle) || has("inflow.radius");
+  model.air.has_residual = has_residual(vehicle) || has("residual.");
 
   detail::TraceReader read(inputs);
   MulticopterState<Traced, Dynamic> x;

@@ -19,6 +19,7 @@
 #include "propwash/vehicle/impl/contact_time.hpp"
 #include "propwash/vehicle/impl/restart.hpp"
 #include "propwash/vehicle/impl/violations.hpp"
+#include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
 #include "propwash/vehicle/ranges.hpp"
@@ -235,6 +236,21 @@ inline void check_battery(const BatteryParameters<double>& battery, Violations& 
   }
 }
 
+/// Checks that a residual has a domain.
+inline void check_residual(const VehicleParameters& vehicle, Violations& violations) {
+  if (!has_residual(vehicle)) return;
+  for (const auto name :
+       {"residual.velocity", "residual.rates", "residual.thrust", "residual.torque"}) {
+    const ConstFieldView field = *find_field(vehicle, name);
+    for (int i = 0; i < field.size(); ++i) {
+      if (field[i] > 0.0) continue;
+      violations.add(element_name(field, i), field[i],
+                     "a value > 0 " + std::string(field.unit) +
+                         ", the semi-axis of the domain, as [residual] has coefficients");
+    }
+  }
+}
+
 inline Violations violations_of(const ImuParameters<double>& imu) {
   Violations violations;
   check_fields(fields(imu), violations);
@@ -255,6 +271,7 @@ inline Violations violations_of(const VehicleParameters& vehicle) {
   check_attitude(vehicle.imu, violations);
   if (!violations.empty()) return violations;
   check_battery(vehicle.battery, violations);
+  check_residual(vehicle, violations);
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   check_thrust(vehicle, allocation, violations);
   if (violations.empty()) check_ratios(vehicle, allocation, violations);

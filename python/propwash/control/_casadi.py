@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 _TABLES = (
     "body", "rotors", "motor", "drag", "rotor_drag", "inflow", "ground_effect", "contact",
+    "residual",
 )  # fmt: skip
 """Tables of the vehicle file that determine the motion."""
 _WITHOUT_EFFECT = (
@@ -81,8 +82,8 @@ def casadi_model(
 
     vehicle: a name, the path of a TOML file, or VehicleParameters.
     parameters: names of fields, such as "body.mass", that become symbols; all others are constants.
-        Inflow, ground effect and contact are part of the model if the vehicle has them or one of
-        their fields is a symbol.
+        Inflow, ground effect, contact and residual are part of the model if the vehicle has them
+        or one of their fields is a symbol.
 
     Excluded are the limits of rotor speeds, command delay, battery and noise. Derivatives exist
     everywhere: the slope of |v| at 0 is 0.

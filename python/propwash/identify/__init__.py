@@ -22,6 +22,7 @@ from propwash.identify._posterior import Posterior
 from propwash.identify._predict import HORIZONS, UNITS, Prediction, predict
 from propwash.identify._problem import Scatter, usable
 from propwash.identify._report import report
+from propwash.identify._residual import FittedResidual, ResidualScore, fit_residual
 from propwash.identify._validation import Score, hold_out, leave_one_out, papers_model
 from propwash.identify._validation import table as score_table
 from propwash.identify._whiteness import Whiteness
@@ -37,6 +38,7 @@ __all__ = [
     "Battery",
     "Columns",
     "Estimate",
+    "FittedResidual",
     "FlightLog",
     "Identified",
     "IdentifiedBattery",
@@ -46,6 +48,7 @@ __all__ = [
     "Noise",
     "Posterior",
     "Prediction",
+    "ResidualScore",
     "Scatter",
     "Score",
     "Whiteness",
@@ -56,6 +59,7 @@ __all__ = [
     "errors_figure",
     "fit_battery",
     "fit_imu",
+    "fit_residual",
     "fit_vehicle",
     "hold_out",
     "leave_one_out",

@@ -142,7 +142,7 @@ def predict(
     ahead = _checked_horizons(horizons, grid)
     rows = _start_rows(starts, every, grid, int(ahead[-1]))
     has_bias = not (isinstance(fitted, LogEstimate) and log is fitted.flight)
-    flight, voltage = _prepared(grid, parameters, fitted, has_bias)
+    flight, voltage = prepared(grid, parameters, fitted, has_bias)
     windows = Windows(flight, grid.period, rows, int(ahead[-1]))
     flown = fly(windows, Flyer(parameters, voltage), attitude == "measured", threads)
     force = accelerometer_low_pass(
@@ -169,7 +169,7 @@ def predict(
     )
 
 
-def _prepared(
+def prepared(
     grid: Grid,
     vehicle: VehicleParameters,
     fitted: Identified | LogEstimate | None,

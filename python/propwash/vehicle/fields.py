@@ -144,6 +144,14 @@ spin = Conversion[float](
     _spin,
     Literal["ccw", "cw"],
 )
+
+
+def list_of(count: int) -> Conversion[tuple[float, ...]]:
+    """A conversion of `count` numbers to a tuple."""
+    size = msgspec.Meta(min_length=count, max_length=count)
+    return Conversion(Annotated[tuple[float, ...], size], f"{count} numbers{{}}")
+
+
 boolean = Conversion[bool](bool, "true or false")
 text = Conversion[str](str, "a text")
 discretisation = Conversion[str](Literal["exact", "backward_euler"], '"exact" or "backward_euler"')

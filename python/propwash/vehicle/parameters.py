@@ -50,6 +50,7 @@ __all__ = [
     "ParameterSet",
     "ProcessNoiseParameters",
     "RateControllerParameters",
+    "ResidualParameters",
     "RotorDragParameters",
     "RotorParameters",
     "VehicleParameters",
@@ -57,6 +58,10 @@ __all__ = [
 ]
 
 _Gains = Annotated[Vector3, values.vector3_or_number]
+_EVEN, _ODD = 22, 17
+"""Numbers of monomials of the residual."""
+_Even = Annotated[tuple[float, ...], values.list_of(_EVEN)]
+_Odd = Annotated[tuple[float, ...], values.list_of(_ODD)]
 _ZERO: Vector3 = (0.0, 0.0, 0.0)
 _ONE: Vector3 = (1.0, 1.0, 1.0)
 
@@ -148,6 +153,28 @@ class ContactParameters(ParameterSet, frozen=True, kw_only=True):
     friction: float = 0.6
     leg: float = 0.0
     height: float = 0.0
+
+
+class ResidualParameters(ParameterSet, frozen=True, kw_only=True):
+    """Force and torque that the other terms leave, as polynomials within a domain.
+
+    See docs/model/residual.md and `identify.fit_residual`.
+    """
+
+    table = "residual"
+
+    velocity: Vector3 = _ZERO
+    velocity_centre: Vector3 = _ZERO
+    rates: Vector3 = _ZERO
+    thrust: float = 0.0
+    thrust_centre: float = 0.0
+    torque: Vector3 = _ZERO
+    force_x: _Even = (0.0,) * _EVEN
+    force_y: _Odd = (0.0,) * _ODD
+    force_z: _Even = (0.0,) * _EVEN
+    torque_x: _Odd = (0.0,) * _ODD
+    torque_y: _Even = (0.0,) * _EVEN
+    torque_z: _Odd = (0.0,) * _ODD
 
 
 class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
@@ -260,6 +287,7 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     inflow: InflowParameters = InflowParameters()
     ground_effect: GroundEffectParameters = GroundEffectParameters()
     contact: ContactParameters = ContactParameters()
+    residual: ResidualParameters = ResidualParameters()
     battery: BatteryParameters = BatteryParameters()
     process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
     imu: ImuParameters = ImuParameters()
@@ -279,6 +307,7 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
             inflow: InflowParameters | Mapping[str, Any] = ...,
             ground_effect: GroundEffectParameters | Mapping[str, Any] = ...,
             contact: ContactParameters | Mapping[str, Any] = ...,
+            residual: ResidualParameters | Mapping[str, Any] = ...,
             battery: BatteryParameters | Mapping[str, Any] = ...,
             process_noise: ProcessNoiseParameters | Mapping[str, Any] = ...,
             imu: ImuParameters | Mapping[str, Any] = ...,

@@ -87,6 +87,7 @@ FleetGradient<Multicopter<N>, T>::FleetGradient(Fleet<Multicopter<N>, T>& fleet,
   for (const std::size_t k : requested) {
     const auto group = table[k].name.substr(0, table[k].name.find('.'));
     setting_.switches.contact |= group == "contact";
+    setting_.switches.residual |= group == "residual";
     setting_.switches.rotor_flow |= group == "inflow" || group == "ground_effect";
   }
   setting_.has_rates =

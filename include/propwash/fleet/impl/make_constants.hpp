@@ -71,6 +71,7 @@ inline TickSwitches fleet_switches(const VehicleParameters& vehicle, const Fleet
   s.battery_circuit = vehicle.battery.cells > 0.0;
   s.rotor_flow = has_rotor_flow(vehicle);
   s.induced_flow = has_induced_flow(vehicle);
+  s.residual = has_residual(vehicle);
   s.contact = has_contact(vehicle);
   return s;
 }

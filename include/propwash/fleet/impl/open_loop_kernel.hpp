@@ -143,6 +143,9 @@ class OpenLoopFlyer {
     model.feet.has_contact = is_used(model.feet.foot.stiffness);
     model.air.has_flow = is_used(model.air.ground_area);
     model.air.has_induced_flow = is_used(model.air.flow[0].induced_in_hover);
+    for_each_coefficients(model.air.residual, [&](const auto& numbers) PROPWASH_LAMBDA {
+      for (const T& x : numbers) model.air.has_residual = model.air.has_residual || is_used(x);
+    });
     for (const auto& rotor : model.air.flow) {
       for_each_number(rotor.inflow, [&](const T& x) PROPWASH_LAMBDA {
         model.air.has_flow = model.air.has_flow || is_used(x);

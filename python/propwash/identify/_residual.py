@@ -1,0 +1,326 @@
+"""Fits the residual of a vehicle: the force and the torque that its other terms leave.
+
+The coefficients are linear in force and torque. One linear least-squares step with a ridge
+therefore fits them to the errors of short windows, with the derivatives of the simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash._files import written_whole
+from propwash.identify._estimates import Identified
+from propwash.identify._fit import checked
+from propwash.identify._open_loop import Flyer, Windows, commands, fly
+from propwash.identify._predict import prepared
+from propwash.identify._problem import gridded
+from propwash.logs import Flight
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.parameters import ResidualParameters, VehicleParameters
+
+Array = NDArray[np.float64]
+
+LENGTH = 0.1
+"""s, of a window."""
+_BLOCKS = 4
+"""Parts of a single log, each left out once."""
+_SHORTEST = 4.0
+"""s in the air."""
+_INSIDE = 0.999
+"""Fraction of the rows that are in the domain."""
+_FORCES = ("force_x", "force_y", "force_z")
+_TORQUES = ("torque_x", "torque_y", "torque_z")
+
+
+@dataclass(frozen=True)
+class ResidualScore:
+    """Mean force or torque that is left in windows of `LENGTH`, which were not fitted.
+
+    Root mean squares along the body axes, (3,) N or N m, without and with the residual.
+    """
+
+    flight: str
+    quantity: str
+    """"force" or "torque"."""
+    without: Array
+    with_residual: Array
+    outside: float
+    """Fraction of the windows that begin outside the domain of the training data."""
+
+
+@dataclass(frozen=True)
+class FittedResidual:
+    """Result of `fit_residual`."""
+
+    vehicle: VehicleParameters
+    """With the residual of all logs. Force or torque is 0 if it does not reduce the errors of
+    `held_out`."""
+    held_out: tuple[ResidualScore, ...]
+    """Of each part, by a fit of the others."""
+
+    def improves(self, quantity: str) -> bool:
+        """Returns whether the residual "force" or "torque" reduces the errors of `held_out`."""
+        chosen = [score for score in self.held_out if score.quantity == quantity]
+        before, after = (
+            sum(float(np.sum(getattr(score, name) ** 2)) for score in chosen)
+            for name in ("without", "with_residual")
+        )
+        return after < before
+
+    def table(self) -> str:
+        """Returns the errors of the parts that were left out as text."""
+        lines = ["left in windows that were not fitted, root mean square along x, y, z"]
+        for score in self.held_out:
+            unit = "N" if score.quantity == "force" else "N m"
+            cells = [
+                " ".join(f"{x:9.3g}" for x in part) for part in (score.without, score.with_residual)
+            ]
+            lines.append(
+                f"  {score.flight:34.34s} {score.quantity:6s} {cells[0]} -> {cells[1]} {unit}, "
+                f"{score.outside:4.0%} outside the domain"
+            )
+        lines += [
+            f"  {quantity}: not reduced; the vehicle has no residual {quantity}"
+            for quantity in ("force", "torque")
+            if not self.improves(quantity)
+        ]
+        return "\n".join(lines)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a vehicle file; leaves no partial file if that fails.
+
+        Raises OSError if it cannot be written.
+        """
+        with written_whole(Path(path), ".toml") as part:
+            part.write_text(self.vehicle.to_toml(), encoding="utf-8")
+            vehicles.load(part)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Windows of one flight that are fitted or left out together."""
+
+    name: str
+    flight: Flight
+    period: float
+    voltage: Array | None
+    vehicle: VehicleParameters
+    """With the trims of the flight, without residual."""
+    windows: Windows
+
+    def flyer(self, residual: ResidualParameters, names: Sequence[str] = ()) -> Flyer:
+        """Returns the vehicle with a residual; the coefficients `names` are unknowns."""
+        sizes = [len(getattr(residual, name)) for name in names]
+        total, first, slopes = sum(sizes), 0, {}
+        for name, size in zip(names, sizes, strict=True):
+            slopes[f"residual.{name}"] = np.eye(total)[:, first : first + size]
+            first += size
+        vehicle = self.vehicle.replace(residual=residual)
+        return Flyer(vehicle, self.voltage, total, slopes)
+
+    def features(self) -> Array:
+        """Returns (K, 10): velocity, rates, thrust and torque of the rotors at the window rows."""
+        rows = np.unique(self.windows.rows)
+        flight = self.flight
+        assert flight.velocity is not None
+        assert flight.attitude is not None
+        velocity = _in_body(flight.attitude[rows], flight.velocity[rows])
+        squares = self._speeds()[rows] ** 2
+        rotors = self.vehicle.rotors
+        axis = np.array([rotor.axis for rotor in rotors])
+        thrust = np.array([rotor.thrust_coefficient for rotor in rotors])
+        torque = np.array([-rotor.spin * rotor.torque_coefficient for rotor in rotors])
+        position = np.array([rotor.position for rotor in rotors])
+        arms = np.cross(position, axis * thrust[:, np.newaxis]) + axis * torque[:, np.newaxis]
+        wrench = np.column_stack([squares @ (thrust * axis[:, 2]), squares @ arms])
+        return np.hstack([velocity, flight.body_rates[rows], wrench])
+
+    def _speeds(self) -> Array:
+        """Returns (K, N) rad/s: measured, or those of motors that follow the commands."""
+        if self.flight.rotor_speeds is not None:
+            return self.flight.rotor_speeds
+        targets = commands(self.flight, self.period, self.flyer(ResidualParameters()))[0]
+        up, down = (
+            -np.expm1(-self.period / np.array(self.vehicle.motor_values(name)))
+            for name in ("time_constant_up", "time_constant_down")
+        )
+        speeds = np.empty((len(targets) + 1, targets.shape[1]))
+        speeds[0] = targets[0]
+        for k, target in enumerate(targets):
+            change = target - speeds[k]
+            speeds[k + 1] = speeds[k] + np.where(change > 0.0, up, down) * change
+        return speeds
+
+    def errors(
+        self, residual: ResidualParameters, names: Sequence[str], threads: int, derivatives: bool
+    ) -> tuple[Array, Array]:
+        """Returns mean force or torque that a window leaves (W, 3), body frame, and (W, 3, V)."""
+        flyer = self.flyer(residual, names if derivatives else ())
+        is_force = names is _FORCES
+        record = "velocity" if is_force else "body_rates"
+        flown = getattr(fly(self.windows, flyer, is_force, threads, (record,)), record)[:, :, -1]
+        ends = self.windows.starts + self.windows.samples
+        measured = getattr(self.flight, record)[ends]
+        seconds = self.windows.samples * self.period
+        if is_force:
+            middle = self.windows.starts + self.windows.samples // 2
+            assert self.flight.attitude is not None
+            of_layer = [
+                _in_body(self.flight.attitude[middle], part)
+                for part in (measured - flown[0], *flown[1:])
+            ]
+            wrenches = np.stack(of_layer) * (self.vehicle.body.mass / seconds)
+        else:
+            inertia = np.array(self.vehicle.body.inertia) / seconds
+            wrenches = np.stack([measured - flown[0], *flown[1:]]) @ inertia.T
+        return wrenches[0], np.moveaxis(wrenches[1:], 0, -1)
+
+
+def fit_residual(
+    logs: Flight | Sequence[Flight],
+    vehicle: str | PathLike[str] | VehicleParameters | Identified,
+    *,
+    ridge: float = 0.1,
+    threads: int = 0,
+) -> FittedResidual:
+    """Fits force and torque that a vehicle's other terms leave (docs/model/residual.md).
+
+    Each log, or each quarter of a single one, is also predicted by a fit of the others. Force and
+    torque are kept only if they reduce the errors of these predictions.
+
+    logs: with position, velocity and attitude.
+    vehicle: a name, a file, parameters, or the result of `fit_vehicle`, whose trims and batteries
+        are used for its logs. A residual that it has is replaced.
+    ridge: penalty on the coefficients, relative to the mean squares of their derivatives.
+    threads: as for `Fleet`.
+
+    Raises ValueError for a log that cannot be used and for a `ridge` that is not positive,
+    ParameterError for an invalid vehicle.
+    """
+    if not 0.0 < ridge < np.inf:
+        raise ValueError(f"ridge: expected a number > 0, got {ridge!r:.50}")
+    logs = checked(logs)
+    found = vehicle if isinstance(vehicle, Identified) else None
+    base = vehicle.vehicle if isinstance(vehicle, Identified) else vehicles.load(vehicle)
+    base = base.replace(residual=ResidualParameters())
+    parts = [_part(log, base, found) for log in logs]
+    if len(parts) == 1:
+        parts = _divided(parts[0])
+    scores = []
+    for k, part in enumerate(parts):
+        domain = _domain([*parts[:k], *parts[k + 1 :]])
+        outside = float(np.mean(_squares(part.features(), domain) > 1.0))
+        for names in (_FORCES, _TORQUES):
+            residual = _fitted([*parts[:k], *parts[k + 1 :]], domain, names, ridge, threads)
+            left = [
+                np.sqrt(np.mean(part.errors(each, names, threads, False)[0] ** 2, axis=0))
+                for each in (domain, residual)
+            ]
+            quantity = "force" if names is _FORCES else "torque"
+            scores.append(ResidualScore(part.name, quantity, left[0], left[1], outside))
+    result = FittedResidual(base, tuple(scores))
+    residual = domain = _domain(parts)
+    for names in (_FORCES, _TORQUES):
+        if result.improves("force" if names is _FORCES else "torque"):
+            fitted = _fitted(parts, domain, names, ridge, threads)
+            residual = residual.replace(**{name: getattr(fitted, name) for name in names})
+    if residual is domain:
+        return result
+    return FittedResidual(base.replace(residual=residual), result.held_out)
+
+
+def _part(log: Flight, base: VehicleParameters, found: Identified | None) -> _Part:
+    if not log.has_pose:
+        raise ValueError(f"{log.path}: expected a log with position, velocity and attitude")
+    grid = gridded(log, base, _SHORTEST)
+    estimates = [] if found is None else found.logs
+    own = next((each for each in estimates if each.flight.path == log.path), None)
+    flight, voltage = prepared(grid, base, own or found, True)
+    vehicle = (own.vehicle if own else base).replace(residual=ResidualParameters())
+    samples = max(1, round(LENGTH / grid.period))
+    first, last = grid.rows
+    starts = np.arange(first, last - samples, samples, dtype=np.intp)
+    windows = Windows(flight, grid.period, starts, samples)
+    return _Part(log.path.stem, flight, grid.period, voltage, vehicle, windows)
+
+
+def _divided(part: _Part) -> list[_Part]:
+    """Returns the windows of a part in `_BLOCKS` parts."""
+    return [
+        _Part(
+            f"{part.name} {k + 1}/{_BLOCKS}",
+            part.flight,
+            part.period,
+            part.voltage,
+            part.vehicle,
+            Windows(part.flight, part.period, starts, part.windows.samples),
+        )
+        for k, starts in enumerate(np.array_split(part.windows.starts, _BLOCKS))
+    ]
+
+
+def _domain(parts: Sequence[_Part]) -> ResidualParameters:
+    """Returns an ellipsoid that contains nearly all rows, without coefficients."""
+    features = np.concatenate([part.features() for part in parts])
+    centre = np.zeros(10)
+    symmetric = [0, 2, 6]  # forward and upward velocity, thrust
+    centre[symmetric] = features[:, symmetric].mean(axis=0)
+    weight = parts[0].vehicle.weight
+    lever = max(float(np.linalg.norm(rotor.position)) for rotor in parts[0].vehicle.rotors)
+    floor = np.repeat([0.1, 0.1, 1e-2 * weight, 1e-3 * weight * max(lever, 1e-3)], [3, 3, 1, 3])
+    extents = np.maximum(np.quantile(np.abs(features - centre), _INSIDE, axis=0), floor)
+    squares = np.sum(((features - centre) / extents) ** 2, axis=1)
+    axes = extents * np.sqrt(np.quantile(squares, _INSIDE))
+    return ResidualParameters(
+        velocity=tuple(axes[:3]),
+        velocity_centre=tuple(centre[:3]),
+        rates=tuple(axes[3:6]),
+        thrust=float(axes[6]),
+        thrust_centre=float(centre[6]),
+        torque=tuple(axes[7:]),
+    )
+
+
+def _squares(features: Array, domain: ResidualParameters) -> Array:
+    """Returns (K,) squared distances from the centre of the domain, 1 at its boundary."""
+    centre = np.array([*domain.velocity_centre, 0.0, 0.0, 0.0, domain.thrust_centre, 0.0, 0.0, 0.0])
+    axes = np.array([*domain.velocity, *domain.rates, domain.thrust, *domain.torque])
+    return np.asarray(np.sum(((features - centre) / axes) ** 2, axis=1))
+
+
+def _fitted(
+    parts: Sequence[_Part],
+    domain: ResidualParameters,
+    names: Sequence[str],
+    ridge: float,
+    threads: int,
+) -> ResidualParameters:
+    """Returns the domain with the coefficients `names` that minimise the squared errors."""
+    errors, slopes = zip(
+        *(part.errors(domain, names, threads, True) for part in parts), strict=True
+    )
+    right = np.concatenate(errors).ravel()
+    left = np.concatenate(slopes).reshape(len(right), -1)
+    scale = np.sqrt(np.mean(left**2, axis=0))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    left = left / scale
+    normal = left.T @ left / len(right) + ridge * np.eye(left.shape[1])
+    solved = np.linalg.solve(normal, left.T @ right / len(right)) / scale
+    sizes = [len(getattr(domain, name)) for name in names]
+    blocks: Mapping[str, Array] = dict(
+        zip(names, np.split(solved, np.cumsum(sizes)[:-1]), strict=True)
+    )
+    return domain.replace(**blocks)
+
+
+def _in_body(attitude: Array, vectors: Array) -> Array:
+    """Returns vectors (…, 3) of the world in the body frame; attitude: (…, 4)."""
+    w, axis = attitude[..., :1], -attitude[..., 1:]
+    t = 2.0 * np.cross(axis, vectors)
+    return np.asarray(vectors + w * t + np.cross(axis, t))
