@@ -44,8 +44,11 @@ _SCRIPT = {
     "pwm_out_sim start -m sim": "pwm_out_sim start -m hil",
 }
 """Lines of the start script for the simulator, and for HIL (rcS of PX4's boards)."""
-_RATE = "param set-default IMU_INTEG_RATE 250"
-"""Of the script that starts the simulator's module, which a build without lock step can leave out."""
+_DEFAULTS = "; ".join(
+    f"param set-default {name} {value}"
+    for name, value in {"IMU_INTEG_RATE": 250, "EKF2_MULTI_IMU": 3, "SENS_IMU_MODE": 0}.items()
+)
+"""Instead of the script of the simulator's module, which only a build with lock step needs."""
 
 
 class HilFlight(Flight):
@@ -107,11 +110,18 @@ class HilFlight(Flight):
             sleep=lambda seconds: time.sleep(seconds / self._speed),
         )
         self._going, self._failed = True, ""
+        self._clock = TcpLink(Px4.PORT + self._number)  # also reserves the number
         if self._lockstep:
-            self._clock = TcpLink(Px4.PORT + self._number)
-            threading.Thread(target=self._send_time, daemon=True).start()
+            self._ticks = threading.Thread(target=self._send_time, daemon=True)
+            self._ticks.start()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
+
+    def _stop_simulator(self) -> None:
+        super()._stop_simulator()
+        if self._lockstep:
+            self._ticks.join()
+        self._clock.close()
 
     def _now(self) -> float:
         return self._speed * time.monotonic()
@@ -124,14 +134,13 @@ class HilFlight(Flight):
             message = mavlink.MAVLink_hil_sensor_message(usec, *[0.0] * 13, 0)
             self._clock.send(message.pack(link))
             self._clock.receive(_TICK)
-        self._clock.close()
 
     def _start_program(self) -> None:
         etc = self._folder / "etc"
         shutil.copytree(self._binary.parents[1] / "etc", etc)
         script = etc / "init.d-posix/rcS"
         text = script.read_text()
-        lines = _SCRIPT if self._lockstep else {**_SCRIPT, ". px4-rc.simulator": _RATE}
+        lines = _SCRIPT if self._lockstep else {**_SCRIPT, ". px4-rc.simulator": _DEFAULTS}
         for line, hil in lines.items():
             assert f"{line}\n" in text or f"{line};" in text, line
             text = text.replace(line, hil)
