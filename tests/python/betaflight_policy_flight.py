@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from policy_library import compiled
 from propwash.autopilot import Sample, ScriptedFlight
@@ -44,7 +43,7 @@ class PolicySticks(ScriptedFlight):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._sticks = _Sticks()
+        self._sticks = self._switched = _Sticks()
         self.held = list[Sample]()
         self.sent = 0
 
@@ -52,7 +51,7 @@ class PolicySticks(ScriptedFlight):
         with socket.create_connection(_MSP, 10.0) as port:
             port.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             pilot = betaflight_msp.PolicyPilot(self.library, port.sendall)
-            self._sticks.angle, self._sticks.override = False, True
+            self._switched.angle, self._switched.override = False, True
             for t in self._for(_SETTLE + HOLD):
                 while t >= self.sent / RATE:
                     pilot.answer(_state(self._sample))
@@ -63,7 +62,7 @@ class PolicySticks(ScriptedFlight):
                 if t >= _SETTLE:
                     self.held.append(self._sample)
                 yield t
-        self._sticks.override = False
+        self._switched.override = False
         for t in self._for(4.0):
             self._steer(self._height)
             yield t
@@ -71,7 +70,7 @@ class PolicySticks(ScriptedFlight):
 
 def _state(sample: Sample) -> list[float]:
     parts = sample.position, sample.velocity, sample.attitude, sample.body_rates
-    return np.concatenate(parts).tolist()
+    return [float(number) for part in parts for number in part]
 
 
 def fly(program: Path, vehicle: str, policy: str, folder: Path, step: float = 0.0) -> PolicySticks:
@@ -80,7 +79,7 @@ def fly(program: Path, vehicle: str, policy: str, folder: Path, step: float = 0.
     settings = _autopilot_betaflight._settings
 
     def with_override(*arguments: Any) -> str:
-        return settings(*arguments) + betaflight_msp.SETTINGS
+        return f"{settings(*arguments)}{betaflight_msp.SETTINGS}"
 
     options = BetaflightOptions(
         vehicle=vehicle, program=program, folder=folder / "b", script="sticks", speed=0.5
