@@ -106,8 +106,13 @@ def main() -> None:
         return
     if options.library is None or options.device is None:
         parser.error("expected a library and a device, or --settings")
-    with options.device.open("r+b", buffering=0) as port:  # a USB port needs no bit rate
-        tty.setraw(port)
+    if not options.library.is_file():
+        parser.error(f"{options.library}: expected a shared library of a policy, found none")
+    if not options.device.is_char_device():
+        parser.error(f"{options.device}: expected a serial device")
+    with options.device.open("r+b", buffering=0) as port:
+        if port.isatty():
+            tty.setraw(port)  # a USB port needs no bit rate
         pilot = PolicyPilot(options.library, port.write, options.goal)
         for line in sys.stdin:
             state = [float(number) for number in line.split()]

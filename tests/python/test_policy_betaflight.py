@@ -55,9 +55,16 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     script = [sys.executable, betaflight_msp.__file__]
     done = subprocess.run([*script, "--settings"], capture_output=True, text=True, check=True)
     assert "msp_override_channels_mask = 15" in done.stdout
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "expected a library and a device" in done.stderr
+    file = tmp_path / "file"
+    file.touch()
+    for arguments, message in (
+        ((), "expected a library and a device"),
+        (("nosuch.so", "/dev/null"), "nosuch.so: expected a shared library of a policy"),
+        ((file, file), f"{file}: expected a serial device"),
+    ):
+        done = subprocess.run([*script, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert message in done.stderr
 
 
 @pytest.mark.slow
