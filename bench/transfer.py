@@ -32,13 +32,7 @@ def behind_px4(policies: Sequence[str], binary: Path, vehicle: str, options: Any
         with (
             tempfile.TemporaryDirectory() as folder,
             PolicyFlight(
-                "px4",
-                binary,
-                vehicle,
-                Path(folder),
-                seed=options.seed,
-                noise=not options.no_noise,
-                parameters={"MC_AIRMODE": float(options.airmode)},
+                "px4", binary, vehicle, Path(folder), seed=options.seed, noise=not options.no_noise
             ) as flight,
         ):
             found = list(episodes(flight, name, options.episodes, options.seed))
@@ -59,7 +53,6 @@ def main() -> None:
     parser.add_argument("--px4", type=Path, metavar="BINARY", help="fly behind this PX4 instead")
     parser.add_argument("--vehicle", default="flightgoggles", help="that PX4 flies")
     parser.add_argument("--seed", type=int, default=1, help="of the flights of PX4")
-    parser.add_argument("--airmode", type=int, default=1, help="MC_AIRMODE (default: 1)")
     parser.add_argument("--no-noise", action="store_true", help="of the sensors that PX4 receives")
     options = parser.parse_args()
     if options.px4 is not None:
