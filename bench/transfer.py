@@ -2,8 +2,10 @@
 
 python bench/transfer.py --episodes 20
 python bench/transfer.py --policy train_track/policy.onnx
+python bench/transfer.py --episodes 5 --px4 PX4-Autopilot/build/px4_sitl_default/bin/px4
 
-Policies that --policy names fly an identified vehicle, and vehicles of its posterior too.
+Policies that --policy names fly an identified vehicle, and vehicles of its posterior too. With
+--px4 they fly behind the estimator and the rate loop of the real PX4.
 """
 
 from __future__ import annotations
@@ -11,12 +13,36 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
 from policy_transfer import POLICIES, Simulator, successes
+
+
+def behind_px4(policies: Sequence[str], binary: Path, vehicle: str, options: Any) -> None:
+    """Prints a row for each policy: its missions, judged by PX4's estimate."""
+    from policy_flight import PolicyFlight, episodes
+
+    head = ("policy", "success", "measured", "drift of the estimate, m", "delay, ms, 95 %")
+    print(f"| {' | '.join(head)} |", "| --- " * len(head) + "|", sep="\n")
+    for name in policies:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            PolicyFlight(
+                "px4", binary, vehicle, Path(folder), seed=options.seed, noise=not options.no_noise
+            ) as flight,
+        ):
+            found = list(episodes(flight, name, options.episodes, options.seed))
+        count = sum(episode.success for episode in found)
+        measured = "; ".join(episode.measured for episode in found)
+        worst = [max((getattr(e, x) for e in found), default=0.0) for x in ("drift", "delay")]
+        cells = (
+            f"{count} of {options.episodes} | {measured} | {worst[0]:.2f} | {1e3 * worst[1]:.0f}"
+        )
+        print(f"| `{name}` | {cells} |", flush=True)
 
 
 def main() -> None:
@@ -24,7 +50,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=20)
     parser.add_argument("--policy", action="append", help="file; may be repeated")
+    parser.add_argument("--px4", type=Path, metavar="BINARY", help="fly behind this PX4 instead")
+    parser.add_argument("--vehicle", default="flightgoggles", help="that PX4 flies")
+    parser.add_argument("--seed", type=int, default=1, help="of the flights of PX4")
+    parser.add_argument("--no-noise", action="store_true", help="of the sensors that PX4 receives")
     options = parser.parse_args()
+    if options.px4 is not None:
+        behind_px4(options.policy or POLICIES, options.px4.resolve(), options.vehicle, options)
+        return
     episodes = options.episodes
     simulators = get_args(Simulator) if options.policy else get_args(Simulator)[:-1]
     head = ("policy", *simulators)

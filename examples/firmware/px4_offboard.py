@@ -1,4 +1,4 @@
-"""Flies PX4 by an exported policy of `hover`, with body rates and thrust in offboard mode.
+"""Flies PX4 by an exported policy, with body rates and thrust in offboard mode.
 
     python -m propwash export hover --name policy --c policy
     cc -O2 -shared -fPIC policy/policy.c policy/policy_test.c -lm -o policy.so
@@ -6,18 +6,19 @@
 
 It runs on the companion computer, or beside PX4's simulation (docs/px4.md). PX4 estimates the state
 and keeps its rate controller; arm and choose the offboard mode by remote control or ground station.
-The policy holds the place of its first message, or --goal. Ctrl-C ends it, and PX4's failsafe for
-lost setpoints follows.
+A policy of `hover` holds the place of its first message, or --goal; for other tasks pass a function
+to PolicyPilot. Ctrl-C ends it, and PX4's failsafe for lost setpoints follows.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from policy_code import PolicyCode
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import common as mavlink
 
@@ -27,40 +28,46 @@ _RATES_ONLY = mavlink.ATTITUDE_TARGET_TYPEMASK_ATTITUDE_IGNORE
 class PolicyPilot:
     """Answers each ODOMETRY message with the rates and the thrust of a policy.
 
-    library: a shared library of an export with the name `policy`. goal: m, x north, y west, z up.
+    library: a shared library of an export with the name `policy`. goal: m, x north, y west, z up;
+    or a function from PX4's time [s] and the state (13) to the numbers of policy_goal; None for
+    the first position.
     """
 
-    def __init__(self, library: Path, link: Any, goal: tuple[float, ...] | None = None) -> None:
-        self._code = ctypes.CDLL(str(library.resolve()))
-        self._code.policy_self_test.restype = ctypes.c_float
-        if not self._code.policy_self_test() <= 1e-5:
-            raise RuntimeError(f"{library}: expected actions as in the training, got others")
-        self._memory = (ctypes.c_float * 1024)()
-        self._command = (ctypes.c_float * 6)()  # rates (3), thrust, fraction, duty cycle
-        self._code.policy_reset(self._memory)
-        self._link, self.goal = link, goal
+    def __init__(
+        self,
+        library: Path,
+        link: Any,
+        goal: Sequence[float] | Callable[[float, list[float]], Sequence[float]] | None = None,
+    ) -> None:
+        self._code, self._link, self.goal = PolicyCode(library), link, goal
 
     def answer(self, message: Any) -> None:
         """Sends the command for an ODOMETRY message in local north-east-down coordinates."""
-        place = (message.x, -message.y, -message.z)
-        if self.goal is None and np.isfinite(place).all():
-            self.goal = place
+        state = state_of(message)
+        if self.goal is None and np.isfinite(state[:3]).all():
+            self.goal = state[:3]
         if self.goal is None:
             return
-        w, x, y, z = message.q
-        attitude = (w, x, -y, -z)
-        velocity: Any = (message.vx, -message.vy, -message.vz)
-        if message.child_frame_id != mavlink.MAV_FRAME_LOCAL_NED:  # that of PX4's estimator
-            velocity = _to_world(attitude, velocity)
-        rates = (message.rollspeed, -message.pitchspeed, -message.yawspeed)
-        state = (ctypes.c_float * 13)(*place, *velocity, *attitude, *rates)
-        target = (ctypes.c_float * 3)(*self.goal)
-        if self._code.policy_step(self._memory, state, target, self._command) != 0:
+        goal = self.goal(1e-6 * message.time_usec, state) if callable(self.goal) else self.goal
+        command = self._code.command(state, goal)
+        if command is None:
             return  # the estimate is not finite; PX4's failsafe for lost setpoints follows
-        roll, pitch, yaw, _, fraction, _ = self._command
+        roll, pitch, yaw = command.rates
         self._link.mav.set_attitude_target_send(
-            0, message.get_srcSystem(), 1, _RATES_ONLY, [1, 0, 0, 0], roll, -pitch, -yaw, fraction
-        )
+            0, message.get_srcSystem(), 1, _RATES_ONLY, [1, 0, 0, 0], roll, -pitch, -yaw,
+            command.thrust_fraction,
+        )  # fmt: skip
+
+
+def state_of(message: Any) -> list[float]:
+    """The state (13) of an ODOMETRY message: x north, y west, z up; body forward, left, up."""
+    w, x, y, z = message.q
+    attitude = (w, x, -y, -z)
+    velocity: Any = (message.vx, -message.vy, -message.vz)
+    if message.child_frame_id != mavlink.MAV_FRAME_LOCAL_NED:  # that of PX4's estimator
+        velocity = _to_world(attitude, velocity)
+    rates = (message.rollspeed, -message.pitchspeed, -message.yawspeed)
+    return [message.x, -message.y, -message.z, *velocity, *attitude, *rates]
 
 
 def _to_world(attitude: tuple[float, ...], body: tuple[float, ...]) -> Any:

@@ -143,6 +143,7 @@ class Flight:
                 self.samples.append(sample)
             while self.schedule and sample.time >= self.schedule[0][0]:
                 self.schedule.pop(0)[1]()
+            self.before_step(sample)
             return self._going
 
         try:
@@ -150,6 +151,9 @@ class Flight:
         except BaseException as error:
             self._failed = repr(error)
             raise
+
+    def before_step(self, sample: Sample) -> None:
+        """In the thread of the simulation, before each of its steps."""
 
     def _stop_simulator(self) -> None:
         self._going = False
