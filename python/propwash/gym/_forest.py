@@ -39,7 +39,9 @@ _CLEAR = 0.7
 """m, clearance of the vehicle's sphere below which obstacles cost."""
 _START = 2.0
 """s, from the start at rest, which the mean speed of a flight omits."""
-_FOREST = ("density", "distance", "trunk_radius", "flights", "forest_seed")
+_GRID = 401
+"""Places among which a start is chosen, if no drawn one is free."""
+_FOREST = ("density", "distance", "trunk_radius")
 """Options of forests, which a scene replaces."""
 _SEEN = 10.0
 """m, distance of the goal beyond which it is not observed."""
@@ -60,13 +62,16 @@ class ForestFlight(Judged):
         density: Trees per square metre; several are assigned to the forests in turn.
         distance: From start to goal [m].
         trunk_radius: Minimum and maximum radius of trunks [m].
-        flights: Number of consecutive environments that share a forest.
-        forest_seed: Seed of the first forest; the others follow.
+        flights: Number of consecutive environments that share a forest, or a scene of a seed.
+        forest_seed: Seed of the first forest or scene; the others follow.
         arrival: Distance from the goal that counts as arrival [m].
         weights: Weights of the reward, a ForestReward or a dict of its fields.
-        scene: A scene instead of forests, its name or file; flights are from its start to `goal`.
-            The options of forests, `density` to `forest_seed`, are then refused.
+        scene: Scenes instead of forests: a name or file, loaded with a seed for each `flights`
+            environments, such as "walls" or "aisles"; or one Scene for all. Flights are from its
+            start to `goal`. `density`, `distance` and `trunk_radius` are then refused.
         goal: Position of the goal in `scene` [m].
+        spread: Length [m] of the horizontal lines across the flight, with start and goal of the
+            scene in their middle, on which starts and goals are drawn.
     """
 
     radius: ClassVar[float] = 0.15
@@ -74,7 +79,7 @@ class ForestFlight(Judged):
     episode_seconds: ClassVar[float] = 30.0
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenes", "_obstacles")
     replaced: ClassVar[Mapping[str, tuple[str, ...]]] = {"scene": _FOREST}
-    baseline: ClassVar[str] = "straight flight"
+    baseline: ClassVar[Mapping[str, str]] = {"goal_velocity": "straight flight"}
     is_filmed_onboard: ClassVar[bool] = True
     _distance: Numbers
     _flown: Numbers
@@ -91,6 +96,7 @@ class ForestFlight(Judged):
         weights: ForestReward | Mapping[str, float] | None = None,
         scene: str | PathLike[str] | Scene | None = None,
         goal: Sequence[float] | None = None,
+        spread: float = 0.0,
     ) -> None:
         super().__init__()
         self.weights = weights_of(ForestReward, weights)
@@ -107,13 +113,20 @@ class ForestFlight(Judged):
         )
         self.flights = checks.whole_number("flights", flights, 1, 10**9)
         self.forest_seed = checks.whole_number("forest_seed", forest_seed, 0, 2**63)
-        self.goal = None
+        self.goal: Array | None = None
+        self.spread = checks.number("spread", spread, "a number >= 0 [m]", lambda x: x >= 0.0)
+        self._named: str | PathLike[str] | None = None
         if scene is not None:
             self._refuse_options_of_forests()
-            self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-            self.goal = self._checked(self.scene, goal)
-        elif goal is not None:
-            raise ValueError(f"goal = {goal!r:.100}: expected None without a scene; leave it out")
+            self._named = None if isinstance(scene, Scene) else scene
+            self.scene = scene if isinstance(scene, Scene) else Scene.load(scene, self.forest_seed)
+            self._check(self.scene)
+            self.goal = self._ends_of(self.scene, goal)
+        elif goal is not None or spread:
+            name, value = ("goal", goal) if goal is not None else ("spread", spread)
+            raise ValueError(
+                f"{name} = {value!r:.100}: expected none without a scene; leave it out"
+            )
         self.desired: Numbers = np.zeros((1, 3), dtype=np.float32)
         """(n, 3) m/s, world frame, velocity of a straight flight to the goal at the set speed."""
 
@@ -128,8 +141,8 @@ class ForestFlight(Judged):
                     f"forests; leave {name} or scene out"
                 )
 
-    def _checked(self, scene: Scene, goal: object) -> Array:
-        """The goal. Raises ValueError for a scene without obstacles, or ends in contact."""
+    def _check(self, scene: Scene) -> None:
+        """Raises ValueError for a scene without obstacles, or with moving items."""
         if scene.has_motion:
             raise ValueError("scene: expected one whose items do not move, as scene.at(0.0)")
         if not len(_obstacles(scene)):
@@ -137,13 +150,22 @@ class ForestFlight(Judged):
                 f"scene: expected one with obstacles, {scene.name!r} has none besides the ground; "
                 "leave it out for forests"
             )
+
+    def _ends_of(self, scene: Scene, goal: object) -> Array:
+        """The goal. Raises ValueError without it or a start, and for one of them in contact."""
         if scene.start is None or goal is None:
             missing = "goal: expected (x, y, z) [m]" if goal is None else "scene: expected a start"
             raise ValueError(f"{missing}, for flights in the scene {scene.name!r}")
         place = checks.shaped("goal", goal, (3,), unit="m")
+        away = place[:2] - np.asarray(scene.start.position)[:2]
+        if self.spread and not away.any():
+            raise ValueError(
+                f"spread = {self.spread:g}: expected 0 m, as the goal is above or below the start"
+            )
         for name, point in (("start", scene.start.position), ("goal", place)):
             hit = scene.collides(point, radius=self.radius)
-            if hit.collided:
+            # items beside others are left to the draw
+            if hit.collided and (not self.spread or isinstance(scene.items[int(hit.id)], Plane)):
                 raise ValueError(
                     f"{name} = {tuple(map(float, point))}: expected a point at least "
                     f"{self.radius} m from all items, it is in contact with "
@@ -155,7 +177,8 @@ class ForestFlight(Judged):
         """Makes the forests."""
         n = fleet.size
         numbers = index + np.arange(n)
-        forests = numbers // self.flights if self.scene is None else 0 * numbers
+        is_one = self.scene is not None and self._named is None
+        forests = 0 * numbers if is_one else numbers // self.flights
         first, last = int(forests[0]), int(forests[-1])
         self._scenes = [self._scene_of(k) for k in range(first, last + 1)]
         self._obstacles = [_obstacles(scene) for scene in self._scenes]
@@ -176,6 +199,10 @@ class ForestFlight(Judged):
 
     def _scene_of(self, number: int) -> Scene:
         """The scene of the task, or the forest of a number."""
+        if self._named is not None:
+            scene = Scene.load(self._named, self.forest_seed + number)
+            self._check(scene)
+            return scene
         if self.scene is not None:
             return self.scene
         side = self.distance + 2.0 * _MARGIN
@@ -198,11 +225,7 @@ class ForestFlight(Judged):
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Draws starts and goals with a clearance from the trees."""
         rows = draws.rows
-        if self.scene is not None and self.scene.start is not None:
-            start = np.tile(self.scene.start.position, (len(rows), 1))
-            self._goal[rows] = self.goal
-        else:
-            start, self._goal[rows] = self._ends(draws)
+        start, self._goal[rows] = self._ends(draws)
         self._before[rows], self._flown[rows] = start, 0.0
         self._aim(self._before)
         half_yaw = 0.5 * np.arctan2(self.desired[rows, 1], self.desired[rows, 0])
@@ -211,21 +234,49 @@ class ForestFlight(Judged):
         return {"position": start, "attitude": level}
 
     def _ends(self, draws: Draws) -> tuple[Array, Array]:
-        """Starts and goals (m, 3) on opposite sides, the first of some that are free."""
-        half, m = 0.5 * self.distance, draws.size
-        places = np.full((2, m, _TRIES, 3), _HEIGHT)
-        places[0, ..., 0], places[1, ..., 0] = -half, half
-        places[..., 1] = draws.uniform(-half, half, _TRIES)
-        clearance = np.minimum(*(self.nearest(each, draws.rows)[0] for each in places))
-        chosen = np.minimum(clearance, _FREE).argmax(axis=1)
-        start, goal = places[:, np.arange(m), chosen]
-        if not (clearance[np.arange(m), chosen] > self.radius).all():
-            raise ValueError(
-                f"density = {shown(self.density)}: expected starts and goals without contact, "
-                f"{_TRIES} drawn places of a forest touch trees; reduce it or trunk_radius"
+        """Starts and goals (m, 3), side by side, the first of some that are free."""
+        is_forest, m = self.goal is None, draws.size
+        half = 0.5 * (self.distance if is_forest else self.spread)
+        offsets = draws.uniform(-half, half, _TRIES) if half else np.zeros((m, 1))
+        places, clearance = self._best(offsets, draws.rows)
+        if (stuck := clearance <= self.radius).any():
+            grid = np.tile(np.linspace(-half, half, _GRID), (stuck.sum(), 1))
+            places[:, stuck], clearance[stuck] = self._best(grid, draws.rows[stuck])
+        if not (clearance > self.radius).all():
+            raise ValueError(self._no_free_place())
+        if is_forest:
+            places[0, :, 2] += draws.uniform(-0.5, 0.5)
+        return places[0], places[1]
+
+    def _best(self, offsets: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Starts and goals (2, m, 3) of the first offsets (m, k) that are free, and clearances."""
+        if self.goal is None:
+            half = 0.5 * self.distance
+            ends = np.array([[-half, 0.0, _HEIGHT], [half, 0.0, _HEIGHT]])
+        else:
+            assert self.scene is not None
+            assert self.scene.start is not None
+            ends = np.array([self.scene.start.position, self.goal])
+        x, y, _ = ends[1] - ends[0]
+        side = np.array([-y, x, 0.0]) / max(float(np.hypot(x, y)), 1e-9)
+        places = ends[:, None, None] + offsets[..., None] * side
+        clearance = np.minimum(*(self.nearest(each, rows)[0] for each in places))
+        every, chosen = np.arange(len(rows)), np.minimum(clearance, _FREE).argmax(axis=1)
+        return places[:, every, chosen], clearance[every, chosen]
+
+    def _no_free_place(self) -> str:
+        """The message of an error for starts or goals in contact."""
+        if self.goal is None:
+            return (
+                f"density = {shown(self.density)}: expected starts and goals without contact, all "
+                "places of a forest touch trees; reduce it or trunk_radius"
             )
-        start[:, 2] += draws.uniform(-0.5, 0.5)
-        return start, goal
+        assert self.scene is not None
+        return (
+            f"goal = {tuple(self.goal.tolist())}, spread = {self.spread:g}: expected starts and "
+            f"goals without contact, all places of a scene {self.scene.name!r} touch items; move "
+            "goal or increase spread"
+        )
 
     def nearest(
         self, points: NDArray[Any], rows: NDArray[np.intp] | None = None
@@ -321,7 +372,7 @@ class ForestFlight(Judged):
             + error
             + 0.5 * height
             + 0.003 * acceleration.square().sum(-1)
-            + 2.5e-3 / self._period**4 * changes
+            + self.weights.smoothness / self._period**4 * changes
         )
 
     def info(self, state: State) -> Mapping[str, Any]:
