@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 
 import numpy as np
-
 import propwash as pw
 from propwash.sensors import depth_images
 

@@ -15,6 +15,7 @@ from propwash.fleet import Fleet
 from propwash.gym._actions import about_z
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import ForestReward, weights_of
+from propwash.gym._starts import free_places
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers, Point
 from propwash.world import Plane, Scene
@@ -29,18 +30,12 @@ _MARGIN = 10.0
 """m, of forest around the lines from starts to goals."""
 _HEIGHT = 2.0
 """m, of goals."""
-_TRIES = 16
-"""Places among which a start is chosen."""
-_FREE = 1.5
-"""m, desired distance of starts and goals from the nearest tree."""
 _MAX_ROWS = 5
 """Maximum number of set speeds that measures() lists."""
 _CLEAR = 0.7
 """m, clearance of the vehicle's sphere below which obstacles cost."""
 _START = 2.0
 """s, from the start at rest, which the mean speed of a flight omits."""
-_GRID = 401
-"""Places among which a start is chosen, if no drawn one is free."""
 _FOREST = ("density", "distance", "trunk_radius")
 """Options of forests, which a scene replaces."""
 _SEEN = 10.0
@@ -234,35 +229,19 @@ class ForestFlight(Judged):
         return {"position": start, "attitude": level}
 
     def _ends(self, draws: Draws) -> tuple[Array, Array]:
-        """Starts and goals (m, 3), side by side, the first of some that are free."""
-        is_forest, m = self.goal is None, draws.size
-        half = 0.5 * (self.distance if is_forest else self.spread)
-        offsets = draws.uniform(-half, half, _TRIES) if half else np.zeros((m, 1))
-        places, clearance = self._best(offsets, draws.rows)
-        if (stuck := clearance <= self.radius).any():
-            grid = np.tile(np.linspace(-half, half, _GRID), (stuck.sum(), 1))
-            places[:, stuck], clearance[stuck] = self._best(grid, draws.rows[stuck])
+        """Starts and goals (m, 3), side by side."""
+        half = 0.5 * self.distance
+        ends, length = np.array([[-half, 0.0, _HEIGHT], [half, 0.0, _HEIGHT]]), self.distance
+        if self.goal is not None and self.scene is not None and self.scene.start is not None:
+            ends, length = np.array([self.scene.start.position, self.goal]), self.spread
+        places, clearance = free_places(
+            ends, length, draws, lambda points, rows: self.nearest(points, rows)[0], self.radius
+        )
         if not (clearance > self.radius).all():
             raise ValueError(self._no_free_place())
-        if is_forest:
+        if self.goal is None:
             places[0, :, 2] += draws.uniform(-0.5, 0.5)
         return places[0], places[1]
-
-    def _best(self, offsets: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Starts and goals (2, m, 3) of the first offsets (m, k) that are free, and clearances."""
-        if self.goal is None:
-            half = 0.5 * self.distance
-            ends = np.array([[-half, 0.0, _HEIGHT], [half, 0.0, _HEIGHT]])
-        else:
-            assert self.scene is not None
-            assert self.scene.start is not None
-            ends = np.array([self.scene.start.position, self.goal])
-        x, y, _ = ends[1] - ends[0]
-        side = np.array([-y, x, 0.0]) / max(float(np.hypot(x, y)), 1e-9)
-        places = ends[:, None, None] + offsets[..., None] * side
-        clearance = np.minimum(*(self.nearest(each, rows)[0] for each in places))
-        every, chosen = np.arange(len(rows)), np.minimum(clearance, _FREE).argmax(axis=1)
-        return places[:, every, chosen], clearance[every, chosen]
 
     def _no_free_place(self) -> str:
         """The message of an error for starts or goals in contact."""
