@@ -6,6 +6,7 @@ python bench/depth_images.py
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import propwash as pw
@@ -18,7 +19,7 @@ ROUNDS = 5
 def main() -> None:
     """Prints a line for each size, the best of some rounds of about 2000 images."""
     side = (1100 / 0.05) ** 0.5
-    plain = {"spacing": 0.0, "clearing": 0.0, "crown_radius": (0.0, 0.0)}
+    plain: dict[str, Any] = {"spacing": 0.0, "clearing": 0.0, "crown_radius": (0.0, 0.0)}
     forest = pw.Scene.load(
         "forest", 1, size=(side, side), density=0.05, trunk_radius=(0.15, 0.4), **plain
     )
