@@ -317,7 +317,7 @@ def _scenes(folder: Path) -> list[Files]:
     saved = folder / "saved.toml"
     Scene.load("alphapilot", seed=3).save(saved)
     texts = [_SCENE.encode(), b'base = "room"\n' + _SCENE.encode(), saved.read_bytes()]
-    for name in ("forest", "warehouse"):
+    for name in ("forest", "walls", "aisles"):
         # smaller, so that reading is quick
         text = (_PACKAGE / "world" / "scenes" / f"{name}.toml").read_text(encoding="utf-8")
         texts.append(re.sub(r"(?m)^size = \[[\d.]+, [\d.]+", "size = [20.0, 20.0", text).encode())

@@ -222,6 +222,8 @@ class Cube(pg.ForestFlight):
         {"action": "goal_velocity"},
         {"action": "goal_velocity", "yaw_mode": "velocity"},
         {"action": "rate_thrust"},
+        {"action": "velocity"},
+        {"action": "attitude_thrust"},
     ],
 )
 def test_gradients_by_actions_agree_with_differences(action: Any) -> None:
@@ -243,6 +245,34 @@ def test_gradients_by_actions_agree_with_differences(action: Any) -> None:
         assert slope == pytest.approx(float((gradient * direction).sum()), rel=2e-2, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    "kind", ["goal_velocity", "velocity", "attitude_thrust", "rate_thrust", "rotor_thrusts"]
+)
+def test_the_pullback_of_each_action_agrees_with_differences(kind: str) -> None:
+    envs = pg.make_vec(pg.ForestFlight, 40, action=kind, noise=False, substeps=64)
+    actions: Any = envs._engine.actions
+    random = np.random.default_rng(2)
+    signs = random.choice([-1.0, 1.0], (40, actions.size))
+    action = (signs * random.uniform(0.05, 0.95, signs.shape)).astype(np.float32)
+    command, pull = actions.vjp(action)
+    parts = [part for part in actions.parts if part != "yaw"]  # the heading is constant
+    weights = {part: random.normal(size=getattr(command, part).shape) for part in parts}
+
+    def weighted(moved: Any) -> Any:
+        made = actions.command(moved)
+        return sum((getattr(made, part) * weights[part]).reshape(40, -1).sum(1) for part in parts)
+
+    gradient = pull(weights)
+    scale = np.abs(gradient).mean()
+    for column in range(actions.size):
+        step = np.zeros_like(action)
+        step[:, column] = 0.01
+        slope = (weighted(action + step) - weighted(action - step)) / 0.02
+        error = np.abs(slope - gradient[:, column])
+        # a tilt near its limit is not smooth
+        assert np.quantile(error, 0.9) < 2e-3 * scale, (kind, column)
+
+
 def loss_after(trainer: Any, flown: Any, change: Any) -> float:
     """The loss of a window whose actions are changed, as flown by the fleet."""
     from propwash.gym._differentiable import StateWindow
@@ -257,7 +287,7 @@ def loss_after(trainer: Any, flown: Any, change: Any) -> float:
     bearings = flown.command
     for t in range(len(change)):
         command: Any = engine.actions.command(actions[t + 1].numpy())
-        if hasattr(command, "velocity"):  # bearing and heading are constant
+        if engine.settings.action == "goal_velocity":  # bearing and heading are constant
             moved = engine.actions.command(flown.actions[t + 1].numpy())
             velocity = bearings.velocity[t] + command.velocity - moved.velocity
             command = type(command)(velocity, bearings.yaw[t])
@@ -317,7 +347,7 @@ def test_wrong_scenes_and_options_are_refused() -> None:
         pg.ForestFlight(arrival=3.0, distance=2.0)
     with pytest.raises(ValueError, match=r"density = .*: expected at least one tree"):
         pg.make_vec(pg.ForestFlight, 1, density=1e-9)
-    with pytest.raises(ValueError, match="expected None without a scene"):
+    with pytest.raises(ValueError, match="expected none without a scene"):
         pg.ForestFlight(goal=(5, 0, 2))
     with pytest.raises(ValueError, match="'goal_velocity': expected a task with a set speed"):
         pg.make_vec(pg.Hover, 1, action="goal_velocity")
@@ -336,8 +366,6 @@ def test_options_of_forests_are_refused_with_a_scene() -> None:
         "density": 0.07,
         "distance": 30.0,
         "trunk_radius": (0.1, 0.2),
-        "flights": 6,
-        "forest_seed": 3,
     }
     for name, value in options.items():
         with pytest.raises(ValueError, match=rf"^{name} = .*: expected none with a scene"):
@@ -369,6 +397,51 @@ def test_a_scene_replaces_the_options_of_forests_of_a_policy() -> None:
 def test_forests_without_a_free_place_for_the_start_are_refused() -> None:
     with pytest.raises(ValueError, match=r"density = .*: expected starts and goals without conta"):
         pg.make_vec(pg.ForestFlight, 4, density=8.0, distance=10.0)
+
+
+def test_starts_are_found_in_dense_forests_where_drawn_places_touch_trees() -> None:
+    envs = pg.make_vec(pg.ForestFlight, 120, density=1.3, distance=10.0, flights=60)
+    task: Any = envs._engine.task
+    for _ in range(4):
+        place = envs._engine.state.position
+        assert (task.nearest(place)[0] > task.radius).all()
+        assert (task.nearest(task.target(envs._engine.state))[0] > task.radius).all()
+        envs._engine.restart(np.ones(120, dtype=np.bool_))
+
+
+@pytest.mark.parametrize(("name", "goal", "spread"), [("walls", 20, 30), ("aisles", 18, 1.5)])
+def test_scenes_by_name_are_new_for_each_group_of_environments(
+    name: str, goal: float, spread: float
+) -> None:
+    options: dict[str, Any] = {"scene": name, "goal": (goal, 0.0, 1.5), "spread": spread}
+    envs = pg.make_vec(pg.ForestFlight, 9, flights=3, forest_seed=5, **options)
+    task: Any = envs._engine.task
+    scenes = [task.scenery(row) for row in range(9)]
+    for k in range(3):
+        assert scenes[3 * k] is scenes[3 * k + 2]
+        assert scenes[3 * k].items == Scene.load(name, 5 + k).items
+    place, target = envs._engine.state.position, task.target(envs._engine.state)
+    np.testing.assert_allclose(place[:, 1], target[:, 1], atol=1e-6)  # starts and goals in pairs
+    assert len(np.unique(place[:, 1])) == 9
+    assert np.abs(place[:, 1]).max() <= 0.5 * spread
+    assert (task.nearest(place)[0] > task.radius).all()
+
+
+def test_wrong_goals_and_spreads_of_scenes_are_refused() -> None:
+    def made(**options: Any) -> Any:
+        return pg.make_vec(pg.ForestFlight, 2, **{"scene": "walls", **options})
+
+    with pytest.raises(ValueError, match=r"goal = \(20.0, 0.0, 0.0\): .* in contact with 'ground'"):
+        made(goal=(20, 0, 0), spread=30)
+    with pytest.raises(ValueError, match=r"spread = 3: expected 0 m, as the goal is above"):
+        made(goal=(-20, 0, 3), spread=3)
+    with pytest.raises(ValueError, match=r"spread: expected a number >= 0 \[m\], got -1"):
+        made(goal=(20, 0, 2), spread=-1)
+    with pytest.raises(ValueError, match=r"spread = 3: expected none without a scene"):
+        made(scene=None, spread=3)
+    blocked = Scene([GROUND, trunk(20.0, 0.0, 3.0)], start=START)
+    with pytest.raises(ValueError, match=r"spread = 2: expected starts and goals without contact"):
+        made(scene=blocked, goal=(20, 0, 2), spread=2)
 
 
 def test_the_heading_is_that_of_the_commanded_velocity() -> None:
@@ -424,8 +497,6 @@ def test_bptt_refuses_what_it_cannot_differentiate() -> None:
     args = bptt.BpttArgs(num_steps=4)
     with pytest.raises(ValueError, match="expected one with a loss for gradients"):
         bptt.BPTT(pg.make_vec(pg.Hover, 2, noise=False), args, 1)
-    with pytest.raises(ValueError, match="action: expected 'goal_velocity' or 'rate_thrust'"):
-        bptt.BPTT(pg.make_vec(pg.ForestFlight, 2, noise=False, action="velocity"), args, 1)
     with pytest.raises(ValueError, match=r"^noise: expected False"):
         bptt.BPTT(pg.make_vec(pg.ForestFlight, 2), args, 1)
     privileged = pg.make_vec(pg.ForestFlight, 2, noise=False, privileged=["state"])
@@ -436,6 +507,8 @@ def test_bptt_refuses_what_it_cannot_differentiate() -> None:
             recipes.recipe("forest", observation, method="bptt")
     with pytest.raises(ValueError, match="--method bptt: expected forest or a task with"):
         recipes.recipe("hover", method="bptt")
+    with pytest.raises(ValueError, match=r"--method shac: .*; train it with --method bptt"):
+        recipes.recipe("forest", method="shac")
 
 
 @pytest.mark.parametrize(

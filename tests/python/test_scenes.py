@@ -103,7 +103,16 @@ def test_shipped_scenes_load_and_fit_the_schema(name: str) -> None:
 
 
 def test_the_shipped_scenes_are_listed() -> None:
-    assert NAMES == ["alphapilot", "beacons", "empty", "forest", "room", "warehouse"]
+    assert NAMES == [
+        "aisles",
+        "alphapilot",
+        "beacons",
+        "empty",
+        "forest",
+        "room",
+        "walls",
+        "warehouse",
+    ]
 
 
 def test_the_room_is_11_by_11_by_5_5_m() -> None:
@@ -162,7 +171,7 @@ def test_a_seed_moves_the_gates_within_the_published_bounds() -> None:
                 assert abs(mean) < 5.0 * bound / math.sqrt(3.0 * 200)  # five sigma
 
 
-@pytest.mark.parametrize("name", ["alphapilot", "forest", "warehouse"])
+@pytest.mark.parametrize("name", ["aisles", "alphapilot", "forest", "walls", "warehouse"])
 def test_a_seed_determines_the_scene(name: str) -> None:
     one, again, other = (Scene.load(name, seed=seed) for seed in (5, 5, 6))
     assert one.items == again.items
@@ -189,6 +198,53 @@ def test_trees_of_the_forest_keep_their_distance() -> None:
     assert np.linalg.norm(positions, axis=1).min() > 3.0
     for trunk in trunks:  # on the ground
         assert trunk.position[2] == pytest.approx(0.5 * trunk.height)
+
+
+def test_each_wall_has_gaps_of_the_drawn_widths() -> None:
+    options: dict[str, Any] = {"gap": (1.0, 3.0), "pitch": 5.0, "size": (40.0, 40.0)}
+    scene = Scene.load("walls", seed=3, **options)
+    walls = [item for item in scene.items if isinstance(item, Box)]
+    assert {item.position[0] for item in walls} == {-15.0, -5.0, 5.0, 15.0}
+    for x in (-15.0, -5.0, 5.0, 15.0):
+        parts = [item for item in walls if item.position[0] == x]
+        begins = [item.position[1] - 0.5 * item.size[1] for item in parts]
+        ends = [item.position[1] + 0.5 * item.size[1] for item in parts]
+        gaps = np.subtract(begins[1:], ends[:-1])
+        assert (gaps >= 1.0 - 1e-9).all()
+        assert begins[0] == pytest.approx(-20.0)
+        assert ends[-1] == pytest.approx(20.0)
+        middles = 0.5 * np.add(begins[1:], ends[:-1])
+        # a gap at the end of its length of wall may have no wall beyond it
+        assert set(np.floor(middles / 5.0).astype(int)) <= set(range(-4, 4))
+        assert len(gaps) >= 7
+
+
+def test_aisles_are_the_warehouse_with_stacks() -> None:
+    hall, aisles = Scene.load("warehouse", seed=4), Scene.load("aisles", seed=4)
+    stacks = [item for item in aisles.items if "_stack" in item.name]
+    assert [item for item in aisles.items if item not in stacks] == list(hall.items)
+    assert 10 < len(stacks) < 50  # of 60 places
+    for item in stacks:  # a passage of at least 0.96 m beside it
+        aisle = round(item.position[1] / 4.4) * 4.4
+        assert abs(item.position[1] - aisle) + 0.5 * 1.28 <= 1.6 + 1e-9
+        assert abs(item.position[1] - aisle) + 1.6 - 0.64 >= 0.96
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("walls", {"gap": (1.0, 7.0)}, r"gap = .*: expected less than generator.pitch = 6 m"),
+        ("walls", {"thickness": 20.0}, "expected less than generator.spacing = 10 m"),
+        ("walls", {"pitch": 0.1, "gap": (0.01, 0.02), "size": (1e3, 1e3)}, "at most 20000 items"),
+        ("aisles", {"stacks": 1.5}, "generator.stacks = 1.5: expected a number from 0 to 1"),
+        ("room", {"gap": (1.0, 2.0)}, "expected none for a scene without a generator"),
+    ],
+)
+def test_wrong_parameters_of_generators_are_refused(
+    name: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(pw.ParameterError, match=message):
+        Scene.load(name, **options)
 
 
 def test_starts_of_scenes_are_free_of_collisions() -> None:

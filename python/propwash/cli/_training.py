@@ -319,7 +319,7 @@ class Training:
         print(f"  processor time {self.cpu:.1f} s")
         print(_training_curve.table(measured, self.episodes))
         if self.baseline:
-            print(f"  {self.last.task.baseline}")
+            print(f"  {self.baseline_name}")
             print(_training_curve.table(self.baseline, self.episodes))
         print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
         title = f"{self.task}, seed {self.seed}"
@@ -333,13 +333,20 @@ class Training:
         self.write_tradeoff({f"seed {self.seed}": measured}, self.out / TRADEOFF)
         return measured
 
+    @property
+    def baseline_name(self) -> str:
+        """The task's name for flights with the action 0; "" for none."""
+        engine = self.last._engine
+        name: str = engine.task.baseline.get(engine.settings.action, "")
+        return name
+
     @cached_property
     def baseline(self) -> dict[str, float]:
         """The measures of the action 0, if the task has a name for it."""
         from propwash.gym.evaluation import evaluate, measures
 
         task = self.last.task
-        if not task.baseline:
+        if not self.baseline_name:
             return {}
         idle = np.zeros(self.last._engine.action_shape, dtype=np.float32)
         result = evaluate(lambda seen: idle, self.last, FINAL_SEED + self.seed)
@@ -348,7 +355,7 @@ class Training:
     def write_tradeoff(self, results: Mapping[str, Mapping[str, float]], file: Path) -> None:
         """Plots the task's tradeoff() of measures by name, and of the baseline, if it has one."""
         task = self.last.task
-        named = {**results, **({task.baseline: self.baseline} if self.baseline else {})}
+        named = {**results, **({self.baseline_name: self.baseline} if self.baseline else {})}
         found = {name: task.tradeoff(measured) for name, measured in named.items()}
         lines = {name: points for name, (_, _, points) in found.items() if points}
         if not lines:

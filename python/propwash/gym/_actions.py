@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,21 @@ Pull = Callable[[Mapping[str, Array]], Array]
 """Maps derivatives by the parts of a command to those (n, A) by the actions."""
 
 
-class RateThrustActions:
+class Actions:
+    """Base class of the maps; `vjp` returns the command of `command`, and its pullback."""
+
+    parts: ClassVar[tuple[str, ...]]
+    """Arguments of the command."""
+
+    def joined(self, commands: Sequence[Any]) -> Any:
+        """Returns T commands as one with rows (T, n, …)."""
+        stacked = {
+            part: np.stack([getattr(each, part) for each in commands]) for part in self.parts
+        }
+        return type(commands[0])(**stacked)
+
+
+class RateThrustActions(Actions):
     """Body rates and collective thrust, for the vehicle's rate controller.
 
     action[:3] times `max_rates` are the rates [rad/s]. action[3] is the thrust, piecewise linear:
@@ -32,6 +46,7 @@ class RateThrustActions:
     """
 
     size = 4
+    parts = ("rates", "thrust")
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         self._map = RateThrustAction(tuple(chosen.max_rates), *thrust_range(fleet))
@@ -41,14 +56,10 @@ class RateThrustActions:
         """Returns the command of actions (n, 4) in [-1, 1]."""
         return self._map.command(action)
 
-    def joined(self, commands: Sequence[RateThrust]) -> RateThrust:
-        """Returns T commands as one with rows (T, n, …)."""
-        return RateThrust(_stacked(commands, "rates"), _stacked(commands, "thrust"))
-
     def vjp(self, action: Numbers) -> tuple[RateThrust, Pull]:
         """Returns the command and its pullback."""
         command = self.command(action)
-        slope = np.where(command.thrust > self._weight, self._reserve, self._weight)
+        slope = np.where(action[:, 3] > 0.0, self._reserve, self._weight)
 
         def pull(by: Mapping[str, Array]) -> Array:
             thrust = (slope * by["thrust"])[:, None]
@@ -57,7 +68,7 @@ class RateThrustActions:
         return command, pull
 
 
-class AttitudeThrustActions:
+class AttitudeThrustActions(Actions):
     """Direction and magnitude of the thrust, for the vehicle's attitude controller.
 
     action[:2] times `max_tilt` is the tilt of the thrust towards the world's x and y [rad], limited
@@ -66,11 +77,13 @@ class AttitudeThrustActions:
     """
 
     size = 4
+    parts = ("attitude", "thrust", "yaw_rate")
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         # maximum rates of 1 leave the first three columns unchanged; only the thrust is used
         self._map = RateThrustAction((1.0, 1.0, 1.0), *thrust_range(fleet))
         self._tilt, self._yaw_rate = np.float32(chosen.max_tilt), np.float32(chosen.max_rates[2])
+        self._weight, self._reserve = thrust_range(fleet)
 
     def command(self, action: Numbers) -> AttitudeThrust:
         """Returns the command of actions (n, 4) in [-1, 1]."""
@@ -84,8 +97,26 @@ class AttitudeThrustActions:
         thrust = self._map.command(action).thrust
         return AttitudeThrust(attitude, thrust, yaw_rate=self._yaw_rate * action[:, 2])
 
+    def vjp(self, action: Numbers) -> tuple[AttitudeThrust, Pull]:
+        """Returns the command and its pullback."""
+        command, tilting = self.command(action), action[:, :2].astype(np.float64)
+        length = np.maximum(np.hypot(*tilting.T), 1e-6)
+        half = 0.5 * float(self._tilt)
+        angle, rate = half * np.minimum(length, 1.0), np.where(length < 1.0, half, 0.0)
+        scale = np.sin(angle) / length  # of the components of the quaternion by those of the action
+        change = (np.cos(angle) * rate - scale) / length
+        slope = np.where(action[:, 3] > 0.0, self._reserve, self._weight)
 
-class VelocityActions:
+        def pull(by: Mapping[str, Array]) -> Array:
+            real, x, y, _ = by["attitude"].T
+            along = (y * tilting[:, 0] - x * tilting[:, 1]) * change - real * np.sin(angle) * rate
+            by_tilt = scale * np.stack([y, -x]) + along / length * tilting.T
+            return np.stack([*by_tilt, self._yaw_rate * by["yaw_rate"], slope * by["thrust"]], 1)
+
+        return command, pull
+
+
+class VelocityActions(Actions):
     """Velocity and yaw rate, for the vehicle's velocity controller.
 
     action[:3] times `max_speed` is the velocity in the world frame [m/s]. action[3] times the last
@@ -93,6 +124,7 @@ class VelocityActions:
     """
 
     size = 4
+    parts = ("velocity", "yaw_rate")
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         self._speed, self._yaw_rate = np.float32(chosen.max_speed), np.float32(chosen.max_rates[2])
@@ -101,8 +133,17 @@ class VelocityActions:
         """Returns the command of actions (n, 4) in [-1, 1]."""
         return VelocityCommand(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
 
+    def vjp(self, action: Numbers) -> tuple[VelocityCommand, Pull]:
+        """Returns the command and its pullback."""
 
-class GoalVelocityActions:
+        def pull(by: Mapping[str, Array]) -> Array:
+            yaw_rate = (self._yaw_rate * by["yaw_rate"])[:, None]
+            return np.concatenate([self._speed * by["velocity"], yaw_rate], axis=1)
+
+        return self.command(action), pull
+
+
+class GoalVelocityActions(Actions):
     """Velocity relative to a straight flight to the task's goal.
 
     Added to the velocity of the straight flight, `task.desired`, are in axes forward, left and up
@@ -113,6 +154,7 @@ class GoalVelocityActions:
     """
 
     size = 3
+    parts = ("velocity", "yaw")
 
     def __init__(self, fleet: Fleet, chosen: Settings, task: Any) -> None:
         self._task, self._follows = task, chosen.yaw_mode == "velocity"
@@ -128,19 +170,11 @@ class GoalVelocityActions:
             yaw = yaw + np.arctan2(change[:, 1], speed + np.maximum(change[:, 0], 0.0))
         return VelocityCommand(velocity, yaw)
 
-    def joined(self, commands: Sequence[VelocityCommand]) -> VelocityCommand:
-        """Returns T commands as one with rows (T, n, …)."""
-        return VelocityCommand(_stacked(commands, "velocity"), _stacked(commands, "yaw"))
-
     def vjp(self, action: Numbers) -> tuple[VelocityCommand, Pull]:
         """Returns the command and its pullback, in which the heading is constant."""
         desired = np.broadcast_to(self._task.desired, (len(action), 3))
         back = -np.arctan2(desired[:, 1], desired[:, 0])
         return self.command(action), lambda by: self._reach * about_z(back, by["velocity"])
-
-
-def _stacked(commands: Sequence[Any], part: str) -> Array:
-    return np.stack([getattr(each, part) for each in commands])
 
 
 def about_z(yaw: Array, vector: Array) -> Array:
@@ -156,12 +190,14 @@ def thrust_range(fleet: Fleet) -> tuple[float, float]:
     return vehicle.weight, vehicle.max_thrust - vehicle.weight
 
 
-class RotorThrustActions:
+class RotorThrustActions(Actions):
     """The thrust of each rotor, converted to rotor speeds.
 
     Piecewise linear: -1 is the thrust at minimum motor speed, 0 that of nominal hover, 1 that at
     maximum motor speed.
     """
+
+    parts = ("speeds",)
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         vehicle = fleet.vehicle
@@ -180,6 +216,13 @@ class RotorThrustActions:
         squared = (up + down) + self.hover
         speeds = np.sqrt(np.maximum(squared, np.float32(0.0)))
         return RotorSpeeds(np.clip(speeds, self._speed_min, self._speed_max))
+
+    def vjp(self, action: Numbers) -> tuple[RotorSpeeds, Pull]:
+        """Returns the command and its pullback."""
+        command = self.command(action)
+        squared = np.where(action > 0.0, self._max - self.hover, self.hover - self._min)
+        slope = squared / (2.0 * np.maximum(command.speeds, 1.0))
+        return command, lambda by: slope * by["speeds"]
 
 
 _KINDS: dict[str, Any] = {

@@ -15,6 +15,7 @@ from propwash.fleet import Fleet
 from propwash.gym._actions import about_z
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import ForestReward, weights_of
+from propwash.gym._starts import free_places
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers, Point
 from propwash.world import Plane, Scene
@@ -29,17 +30,13 @@ _MARGIN = 10.0
 """m, of forest around the lines from starts to goals."""
 _HEIGHT = 2.0
 """m, of goals."""
-_TRIES = 16
-"""Places among which a start is chosen."""
-_FREE = 1.5
-"""m, desired distance of starts and goals from the nearest tree."""
 _MAX_ROWS = 5
 """Maximum number of set speeds that measures() lists."""
 _CLEAR = 0.7
 """m, clearance of the vehicle's sphere below which obstacles cost."""
 _START = 2.0
 """s, from the start at rest, which the mean speed of a flight omits."""
-_FOREST = ("density", "distance", "trunk_radius", "flights", "forest_seed")
+_FOREST = ("density", "distance", "trunk_radius")
 """Options of forests, which a scene replaces."""
 _SEEN = 10.0
 """m, distance of the goal beyond which it is not observed."""
@@ -60,13 +57,16 @@ class ForestFlight(Judged):
         density: Trees per square metre; several are assigned to the forests in turn.
         distance: From start to goal [m].
         trunk_radius: Minimum and maximum radius of trunks [m].
-        flights: Number of consecutive environments that share a forest.
-        forest_seed: Seed of the first forest; the others follow.
+        flights: Number of consecutive environments that share a forest, or a scene of a seed.
+        forest_seed: Seed of the first forest or scene; the others follow.
         arrival: Distance from the goal that counts as arrival [m].
         weights: Weights of the reward, a ForestReward or a dict of its fields.
-        scene: A scene instead of forests, its name or file; flights are from its start to `goal`.
-            The options of forests, `density` to `forest_seed`, are then refused.
+        scene: Scenes instead of forests: a name or file, loaded with a seed for each `flights`
+            environments, such as "walls" or "aisles"; or one Scene for all. Flights are from its
+            start to `goal`. `density`, `distance` and `trunk_radius` are then refused.
         goal: Position of the goal in `scene` [m].
+        spread: Length [m] of the horizontal lines across the flight, with start and goal of the
+            scene in their middle, on which starts and goals are drawn.
     """
 
     radius: ClassVar[float] = 0.15
@@ -74,7 +74,7 @@ class ForestFlight(Judged):
     episode_seconds: ClassVar[float] = 30.0
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenes", "_obstacles")
     replaced: ClassVar[Mapping[str, tuple[str, ...]]] = {"scene": _FOREST}
-    baseline: ClassVar[str] = "straight flight"
+    baseline: ClassVar[Mapping[str, str]] = {"goal_velocity": "straight flight"}
     is_filmed_onboard: ClassVar[bool] = True
     _distance: Numbers
     _flown: Numbers
@@ -91,6 +91,7 @@ class ForestFlight(Judged):
         weights: ForestReward | Mapping[str, float] | None = None,
         scene: str | PathLike[str] | Scene | None = None,
         goal: Sequence[float] | None = None,
+        spread: float = 0.0,
     ) -> None:
         super().__init__()
         self.weights = weights_of(ForestReward, weights)
@@ -107,13 +108,20 @@ class ForestFlight(Judged):
         )
         self.flights = checks.whole_number("flights", flights, 1, 10**9)
         self.forest_seed = checks.whole_number("forest_seed", forest_seed, 0, 2**63)
-        self.goal = None
+        self.goal: Array | None = None
+        self.spread = checks.number("spread", spread, "a number >= 0 [m]", lambda x: x >= 0.0)
+        self._named: str | PathLike[str] | None = None
         if scene is not None:
             self._refuse_options_of_forests()
-            self.scene = scene if isinstance(scene, Scene) else Scene.load(scene)
-            self.goal = self._checked(self.scene, goal)
-        elif goal is not None:
-            raise ValueError(f"goal = {goal!r:.100}: expected None without a scene; leave it out")
+            self._named = None if isinstance(scene, Scene) else scene
+            self.scene = scene if isinstance(scene, Scene) else Scene.load(scene, self.forest_seed)
+            self._check(self.scene)
+            self.goal = self._ends_of(self.scene, goal)
+        elif goal is not None or spread:
+            name, value = ("goal", goal) if goal is not None else ("spread", spread)
+            raise ValueError(
+                f"{name} = {value!r:.100}: expected none without a scene; leave it out"
+            )
         self.desired: Numbers = np.zeros((1, 3), dtype=np.float32)
         """(n, 3) m/s, world frame, velocity of a straight flight to the goal at the set speed."""
 
@@ -128,8 +136,8 @@ class ForestFlight(Judged):
                     f"forests; leave {name} or scene out"
                 )
 
-    def _checked(self, scene: Scene, goal: object) -> Array:
-        """The goal. Raises ValueError for a scene without obstacles, or ends in contact."""
+    def _check(self, scene: Scene) -> None:
+        """Raises ValueError for a scene without obstacles, or with moving items."""
         if scene.has_motion:
             raise ValueError("scene: expected one whose items do not move, as scene.at(0.0)")
         if not len(_obstacles(scene)):
@@ -137,13 +145,22 @@ class ForestFlight(Judged):
                 f"scene: expected one with obstacles, {scene.name!r} has none besides the ground; "
                 "leave it out for forests"
             )
+
+    def _ends_of(self, scene: Scene, goal: object) -> Array:
+        """The goal. Raises ValueError without it or a start, and for one of them in contact."""
         if scene.start is None or goal is None:
             missing = "goal: expected (x, y, z) [m]" if goal is None else "scene: expected a start"
             raise ValueError(f"{missing}, for flights in the scene {scene.name!r}")
         place = checks.shaped("goal", goal, (3,), unit="m")
+        away = place[:2] - np.asarray(scene.start.position)[:2]
+        if self.spread and not away.any():
+            raise ValueError(
+                f"spread = {self.spread:g}: expected 0 m, as the goal is above or below the start"
+            )
         for name, point in (("start", scene.start.position), ("goal", place)):
             hit = scene.collides(point, radius=self.radius)
-            if hit.collided:
+            # items beside others are left to the draw
+            if hit.collided and (not self.spread or isinstance(scene.items[int(hit.id)], Plane)):
                 raise ValueError(
                     f"{name} = {tuple(map(float, point))}: expected a point at least "
                     f"{self.radius} m from all items, it is in contact with "
@@ -155,7 +172,8 @@ class ForestFlight(Judged):
         """Makes the forests."""
         n = fleet.size
         numbers = index + np.arange(n)
-        forests = numbers // self.flights if self.scene is None else 0 * numbers
+        is_one = self.scene is not None and self._named is None
+        forests = 0 * numbers if is_one else numbers // self.flights
         first, last = int(forests[0]), int(forests[-1])
         self._scenes = [self._scene_of(k) for k in range(first, last + 1)]
         self._obstacles = [_obstacles(scene) for scene in self._scenes]
@@ -176,6 +194,10 @@ class ForestFlight(Judged):
 
     def _scene_of(self, number: int) -> Scene:
         """The scene of the task, or the forest of a number."""
+        if self._named is not None:
+            scene = Scene.load(self._named, self.forest_seed + number)
+            self._check(scene)
+            return scene
         if self.scene is not None:
             return self.scene
         side = self.distance + 2.0 * _MARGIN
@@ -198,11 +220,7 @@ class ForestFlight(Judged):
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Draws starts and goals with a clearance from the trees."""
         rows = draws.rows
-        if self.scene is not None and self.scene.start is not None:
-            start = np.tile(self.scene.start.position, (len(rows), 1))
-            self._goal[rows] = self.goal
-        else:
-            start, self._goal[rows] = self._ends(draws)
+        start, self._goal[rows] = self._ends(draws)
         self._before[rows], self._flown[rows] = start, 0.0
         self._aim(self._before)
         half_yaw = 0.5 * np.arctan2(self.desired[rows, 1], self.desired[rows, 0])
@@ -211,21 +229,33 @@ class ForestFlight(Judged):
         return {"position": start, "attitude": level}
 
     def _ends(self, draws: Draws) -> tuple[Array, Array]:
-        """Starts and goals (m, 3) on opposite sides, the first of some that are free."""
-        half, m = 0.5 * self.distance, draws.size
-        places = np.full((2, m, _TRIES, 3), _HEIGHT)
-        places[0, ..., 0], places[1, ..., 0] = -half, half
-        places[..., 1] = draws.uniform(-half, half, _TRIES)
-        clearance = np.minimum(*(self.nearest(each, draws.rows)[0] for each in places))
-        chosen = np.minimum(clearance, _FREE).argmax(axis=1)
-        start, goal = places[:, np.arange(m), chosen]
-        if not (clearance[np.arange(m), chosen] > self.radius).all():
-            raise ValueError(
-                f"density = {shown(self.density)}: expected starts and goals without contact, "
-                f"{_TRIES} drawn places of a forest touch trees; reduce it or trunk_radius"
+        """Starts and goals (m, 3), side by side."""
+        half = 0.5 * self.distance
+        ends, length = np.array([[-half, 0.0, _HEIGHT], [half, 0.0, _HEIGHT]]), self.distance
+        if self.goal is not None and self.scene is not None and self.scene.start is not None:
+            ends, length = np.array([self.scene.start.position, self.goal]), self.spread
+        places, clearance = free_places(
+            ends, length, draws, lambda points, rows: self.nearest(points, rows)[0], self.radius
+        )
+        if not (clearance > self.radius).all():
+            raise ValueError(self._no_free_place())
+        if self.goal is None:
+            places[0, :, 2] += draws.uniform(-0.5, 0.5)
+        return places[0], places[1]
+
+    def _no_free_place(self) -> str:
+        """The message of an error for starts or goals in contact."""
+        if self.goal is None:
+            return (
+                f"density = {shown(self.density)}: expected starts and goals without contact, all "
+                "places of a forest touch trees; reduce it or trunk_radius"
             )
-        start[:, 2] += draws.uniform(-0.5, 0.5)
-        return start, goal
+        assert self.scene is not None
+        return (
+            f"goal = {tuple(self.goal.tolist())}, spread = {self.spread:g}: expected starts and "
+            f"goals without contact, all places of a scene {self.scene.name!r} touch items; move "
+            "goal or increase spread"
+        )
 
     def nearest(
         self, points: NDArray[Any], rows: NDArray[np.intp] | None = None
@@ -321,7 +351,7 @@ class ForestFlight(Judged):
             + error
             + 0.5 * height
             + 0.003 * acceleration.square().sum(-1)
-            + 2.5e-3 / self._period**4 * changes
+            + self.weights.smoothness / self._period**4 * changes
         )
 
     def info(self, state: State) -> Mapping[str, Any]:

@@ -49,10 +49,16 @@ class HoverReward(Reward, frozen=True, kw_only=True):
 
 
 class ForestReward(Reward, frozen=True, kw_only=True):
-    """Weights of the reward of a step of `ForestFlight`: progress × metres nearer − collision."""
+    """Weights of the reward of a step of `ForestFlight`: progress × metres nearer − collision.
+
+    `smoothness` is part of `ForestFlight.loss` only. Its default is for the action `goal_velocity`.
+    """
 
     progress: Annotated[float, Field("1/m", "weight of the approach to the goal")] = 0.1
     collision: Annotated[float, Field("", "cost of a collision")] = 2.0
+    smoothness: Annotated[float, Field("s^4", "cost of the action's squared 2nd derivative")] = (
+        2.5e-3
+    )
 
 
 class TrackReward(Reward, frozen=True, kw_only=True):

@@ -88,8 +88,9 @@ class Task:
     """Options that the constructor refuses together with another one, by the other's name."""
     scene: Scene | None = None
     """Scene for range finder, beacons and rendering; None for an empty one."""
-    baseline: ClassVar[str] = ""
-    """Name of the flight with the action 0, which `train` compares with the policy; "": none."""
+    baseline: ClassVar[Mapping[str, str]] = {}
+    """Names, by the option `action`, of the flight with the action 0, which `train` compares with
+    the policy; none for other actions."""
     is_filmed_onboard: ClassVar[bool] = False
     """Whether videos of flights that observe depth are from on board."""
     vehicles: int = 1

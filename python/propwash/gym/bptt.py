@@ -270,11 +270,6 @@ def _check(engine: Any, args: BpttArgs) -> None:
             f"task: expected one with a loss for gradients, such as ForestFlight, "
             f"{type(engine.task).__name__} has none; define loss(window), or use --method ppo"
         )
-    if not hasattr(engine.actions, "vjp"):
-        raise ValueError(
-            "action: expected 'goal_velocity' or 'rate_thrust' for gradients, got "
-            f"{engine.settings.action!r}"
-        )
     if engine.settings.noise:
         raise ValueError("noise: expected False for gradients, got True")
     if engine.settings.privileged_groups:

@@ -89,9 +89,10 @@ def recipe(
 
 def _shac(task: str) -> Recipe:
     if task not in _SHAC:
+        other = "bptt" if hasattr(policy.task_class(task), "loss") else "ppo"
         raise ValueError(
             f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
-            f"{task!r:.100}; train it with --method {default_method(task)}"
+            f"{task!r:.100}; train it with --method {other}"
         )
     changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
     return replace(RECIPES[task], **changes)

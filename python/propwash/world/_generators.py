@@ -171,16 +171,21 @@ class Warehouse(Generator, frozen=True, kw_only=True):
     levels: Annotated[float, Field("", "boards per rack")]
     crate: Annotated[Vector2, Field("m", "minimum and maximum edge")]
     fill: Annotated[float, Field("", "fraction of places with a crate, 0 to 1")]
+    stacks: Annotated[
+        float, Field("", "fraction of the bays of each aisle with a stack on the floor, 0 to 1")
+    ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.fill > 1.0:
-            raise refusal("generator.fill", self.fill, "a number from 0 to 1")
+        for name in ("fill", "stacks"):
+            if getattr(self, name) > 1.0:
+                raise refusal(f"generator.{name}", getattr(self, name), "a number from 0 to 1")
 
     def max_items(self) -> float:
-        """Walls and ceiling, and for each rack posts, boards and two crates per bay."""
+        """Walls and ceiling, for each rack posts, boards and two crates per bay, and stacks."""
         racks, bays, levels = self._racks(), self._bays(), int(self.levels)
-        return 5.0 + racks * (2.0 * (bays + 1.0) + levels * (1.0 + 2.0 * bays))
+        stacks = (racks + 1.0) * bays if self.stacks > 0.0 else 0.0
+        return 5.0 + racks * (2.0 * (bays + 1.0) + levels * (1.0 + 2.0 * bays)) + stacks
 
     def _racks(self) -> int:
         if self._bays() == 0:
@@ -192,7 +197,7 @@ class Warehouse(Generator, frozen=True, kw_only=True):
         return max(0, int((self.size[0] - 2.0 * self.aisle) / self.bay))
 
     def items(self, seed: int) -> list[Item]:
-        """Walls and ceiling first, then the racks in order."""
+        """Walls and ceiling first, then the racks in order, then the stacks in the aisles."""
         dice = _dice(seed, self.kind)
         items: list[Item] = list(self._walls())
         pitch = self.rack_depth + self.aisle
@@ -200,7 +205,30 @@ class Warehouse(Generator, frozen=True, kw_only=True):
         for rack in range(racks):
             y = (rack - 0.5 * (racks - 1)) * pitch
             items += self._rack(f"rack{rack}", y, self._bays(), dice)
+        if self.stacks > 0.0:
+            dice = _dice(seed, "stacks")  # its own, so that crates do not depend on it
+            for aisle in range(racks + 1):
+                y = (aisle - 0.5 * racks) * pitch
+                items += self._stacks(f"aisle{aisle}", y, dice)
         return items
+
+    def _stacks(self, name: str, y: float, dice: random.Random) -> Iterator[Item]:
+        """At most one stack for each bay of an aisle, beside one of its racks."""
+        bays, edge, top = self._bays(), 0.4 * self.aisle, 0.6 * self.size[2]
+        for bay in range(bays):
+            x = (bay + 0.5) * self.bay - 0.5 * bays * self.bay
+            side = dice.choice((-1.0, 1.0)) * dice.uniform(0.3, 1.0)
+            if dice.random() >= self.stacks:
+                continue
+            yield Box(
+                name=f"{name}_stack{bay}",
+                category="crate",
+                colour=_BOARD,
+                position=(x, y + side * 0.5 * (self.aisle - edge), 0.5 * top),
+                size=(edge, edge, top),
+                texture="labels",
+                texture_width=1.4,
+            )
 
     def _walls(self) -> Iterator[Item]:
         x, y, z = self.size
@@ -270,4 +298,66 @@ class Warehouse(Generator, frozen=True, kw_only=True):
             ).moved((0.0, 0.0, 0.0), yaw)
 
 
-KINDS: dict[str, type[Generator]] = {kind.kind: kind for kind in (Forest, Warehouse)}
+class Walls(Generator, frozen=True, kw_only=True):
+    """Parallel walls across x, each with random gaps from the ground to its top."""
+
+    kind = "walls"
+    sizes = ("size", "spacing", "thickness", "height", "gap", "pitch")
+    ascending = ("gap",)
+
+    size: Annotated[Vector2, Field("m", "of the area, along x and y, about the origin")]
+    spacing: Annotated[float, Field("m", "between walls, along x")]
+    thickness: Annotated[float, Field("m", "of walls")]
+    height: Annotated[float, Field("m", "of walls")]
+    gap: Annotated[Vector2, Field("m", "minimum and maximum width of gaps")]
+    pitch: Annotated[float, Field("m", "length of wall for each gap, in which it is anywhere")]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gap[1] >= self.pitch:
+            raise refusal(
+                "generator.gap", self.gap, f"less than generator.pitch = {self.pitch:g} m"
+            )
+        if self.thickness >= self.spacing:
+            expected = f"less than generator.spacing = {self.spacing:g} m"
+            raise refusal("generator.thickness", self.thickness, expected)
+
+    def _counts(self) -> tuple[int, int]:
+        """Numbers of walls, and of gaps in each."""
+        return int(self.size[0] / self.spacing), int(self.size[1] / self.pitch)
+
+    def max_items(self) -> float:
+        """A box beside each gap, and one more for each wall."""
+        walls, gaps = self._counts()
+        return walls * (gaps + 1.0)
+
+    def items(self, seed: int) -> list[Item]:
+        """The boxes of the walls, from the right to the left of each."""
+        dice = _dice(seed, self.kind)
+        walls, gaps = self._counts()
+        items: list[Item] = []
+        for wall in range(walls):
+            x, edge = (wall - 0.5 * (walls - 1)) * self.spacing, -0.5 * self.size[1]
+            for part in range(gaps + 1):
+                width = dice.uniform(*self.gap)
+                first = (part - 0.5 * gaps) * self.pitch
+                begin = first + dice.uniform(0.0, self.pitch - width)
+                end = begin if part < gaps else 0.5 * self.size[1]
+                if end - edge >= _SHORTEST:
+                    items.append(self._part(f"wall{wall}_{part}", x, edge, end))
+                edge = begin + width
+        return items
+
+    def _part(self, name: str, x: float, begin: float, end: float) -> Item:
+        return Box(
+            name=name,
+            category="wall",
+            colour=_WALL,
+            position=(x, 0.5 * (begin + end), 0.5 * self.height),
+            size=(self.thickness, end - begin, self.height),
+            texture="brick",
+            texture_width=4.0,
+        )
+
+
+KINDS: dict[str, type[Generator]] = {kind.kind: kind for kind in (Forest, Warehouse, Walls)}
