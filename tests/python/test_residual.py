@@ -131,7 +131,7 @@ def log(truth: pw.VehicleParameters) -> identify.FlightLog:
 
 @pytest.fixture(scope="module")
 def fitted(truth: pw.VehicleParameters, log: identify.FlightLog) -> identify.FittedResidual:
-    return identify.fit_residual(log, truth, threads=1)
+    return identify.fit_residual(log, truth, ridge=0.01, threads=1)
 
 
 @pytest.mark.parametrize("quantity", ["force", "torque"])
