@@ -115,7 +115,8 @@ TEST_CASE("derivatives of the residual equal central differences", "[residual]")
                           flow.torque.y,   flow.torque.z};
     const auto wrench_of = [&](const auto* x) {
       using T = std::decay_t<decltype(*x)>;
-      return at(residual, Flow<T>{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}, x[6], {x[7], x[8], x[9]}});
+      return at(residual,
+                Flow<T>{{x[0], x[1], x[2]}, {x[3], x[4], x[5]}, x[6], {x[7], x[8], x[9]}});
     };
     Number variables[10];
     for (int i = 0; i < 10; ++i) variables[i] = Number::variable(numbers[i], i);
@@ -141,8 +142,8 @@ TEST_CASE("without coefficients every vehicle keeps its bits", "[residual]") {
   for (auto vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     pw::Multicopter<4> before{vehicle, quiet()};
     vehicle.residual = some_residual();
-    for (auto* odd : {&vehicle.residual.force_y, &vehicle.residual.torque_x,
-                      &vehicle.residual.torque_z}) {
+    for (auto* odd :
+         {&vehicle.residual.force_y, &vehicle.residual.torque_x, &vehicle.residual.torque_z}) {
       for (double& x : *odd) x = 0.0;
     }
     for (auto* even :

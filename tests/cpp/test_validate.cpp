@@ -235,8 +235,8 @@ TEST_CASE("a residual needs a domain and bounded coefficients", "[validate]") {
   require_refused({
       {[](Vehicle& v) { v.residual = some_residual(), v.residual.rates.z = 0.0; },
        "residual.rates[2]", "0", "a value > 0 rad/s, the semi-axis of the domain"},
-      {[](Vehicle& v) { v.residual = some_residual(), v.residual.thrust = 0.0; }, "residual.thrust", "0",
-       "the semi-axis of the domain"},
+      {[](Vehicle& v) { v.residual = some_residual(), v.residual.thrust = 0.0; }, "residual.thrust",
+       "0", "the semi-axis of the domain"},
       {[](Vehicle& v) { v.residual = some_residual(), v.residual.force_x[21] = not_a_number; },
        "residual.force_x[21]", "nan", "a finite value"},
       {[](Vehicle& v) { v.residual = some_residual(), v.residual.force_z[0] = 2e4; },

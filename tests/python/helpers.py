@@ -101,8 +101,8 @@ def some_residual(force: float = 0.2, torque: float = 0.01) -> pw.ResidualParame
     """A residual with all coefficients, in a domain of slow flight of a vehicle of about 1 kg."""
     count = itertools.count(1)
 
-    def numbers(size: int, scale: float) -> list[float]:
-        return [scale * math.sin(1.7 * next(count)) for _ in range(size)]
+    def numbers(size: int, scale: float) -> tuple[float, ...]:
+        return tuple(scale * math.sin(1.7 * next(count)) for _ in range(size))
 
     return pw.ResidualParameters(
         velocity=(9.0, 8.0, 7.0),

@@ -199,7 +199,8 @@ PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
                                                const Vec3<T>& wind_W, bool has_wind,
                                                const Time& dt) {
   if constexpr (Shape::has_rotor_air) {
-    // most of these terms depend on the motion relative to the ground, which moves relative to the air
+    // most of these terms depend on the motion relative to the ground, which moves relative to the
+    // air
     if (has_wind && model.has_further_wrench()) {
       const MulticopterInput<T, N, Vec3<T>, Held> in_world{input.command, wind_W, input.force_W,
                                                            input.torque_B};

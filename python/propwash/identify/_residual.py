@@ -103,7 +103,7 @@ class FittedResidual:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ResidualPart:
     """Windows of one flight that are fitted or left out together."""
 
     name: str
@@ -235,7 +235,7 @@ def fit_residual(
     return FittedResidual(base.replace(residual=residual), result.held_out)
 
 
-def _part(log: Flight, base: VehicleParameters, found: Identified | None) -> _Part:
+def _part(log: Flight, base: VehicleParameters, found: Identified | None) -> _ResidualPart:
     if not log.has_pose:
         raise ValueError(f"{log.path}: expected a log with position, velocity and attitude")
     grid = gridded(log, base, _SHORTEST)
@@ -247,13 +247,13 @@ def _part(log: Flight, base: VehicleParameters, found: Identified | None) -> _Pa
     first, last = grid.rows
     starts = np.arange(first, last - samples, samples, dtype=np.intp)
     windows = Windows(flight, grid.period, starts, samples)
-    return _Part(log.path.stem, flight, grid.period, voltage, vehicle, windows)
+    return _ResidualPart(log.path.stem, flight, grid.period, voltage, vehicle, windows)
 
 
-def _divided(part: _Part) -> list[_Part]:
+def _divided(part: _ResidualPart) -> list[_ResidualPart]:
     """Returns the windows of a part in `_BLOCKS` parts."""
     return [
-        _Part(
+        _ResidualPart(
             f"{part.name} {k + 1}/{_BLOCKS}",
             part.flight,
             part.period,
@@ -265,7 +265,7 @@ def _divided(part: _Part) -> list[_Part]:
     ]
 
 
-def _domain(parts: Sequence[_Part]) -> ResidualParameters:
+def _domain(parts: Sequence[_ResidualPart]) -> ResidualParameters:
     """Returns an ellipsoid that contains nearly all rows, without coefficients."""
     features = np.concatenate([part.features() for part in parts])
     centre = np.zeros(10)
@@ -295,7 +295,7 @@ def _squares(features: Array, domain: ResidualParameters) -> Array:
 
 
 def _fitted(
-    parts: Sequence[_Part],
+    parts: Sequence[_ResidualPart],
     domain: ResidualParameters,
     names: Sequence[str],
     ridge: float,
