@@ -70,6 +70,16 @@ class Limits:
             raise ValueError(f"limits.tilt: expected an angle in (0, pi] rad, got {self.tilt!r}")
 
 
+def check_hover(limits: Limits, vehicle: VehicleParameters) -> None:
+    """Raises ValueError if the vehicle cannot hover within the limits."""
+    hover = vehicle.weight / vehicle.max_thrust
+    if not limits.thrust > hover:
+        raise ValueError(
+            f"limits.thrust = {limits.thrust:g}: expected more than {hover:.3g}, with which the "
+            f"vehicle hovers; raise it, or use a vehicle with more thrust"
+        )
+
+
 ROTOR_LIMITS = Limits(
     thrust=1.0,
     rates=(np.inf, np.inf, np.inf),
