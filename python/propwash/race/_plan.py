@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from propwash._checks import require_scipy
 from propwash.trajectories import Limits, Path, Reference, demands, flatness
-from propwash.trajectories._limits import check_hover
 from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -146,7 +145,7 @@ class Planner:
         self, vehicle: VehicleParameters, limits: Limits = LIMITS, look: Look | None = None
     ) -> None:
         require_scipy("the race")
-        check_hover(limits, vehicle)
+        limits.check_hover(vehicle)
         self._vehicle, self._limits, self._look = vehicle, limits, look
         max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
         excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _checks, _rotation
 from propwash._checks import ParameterError, require_casadi, require_scipy
 from propwash.trajectories._gates import Opening, openings
-from propwash.trajectories._limits import Limits, check_hover
+from propwash.trajectories._limits import Limits
 from propwash.trajectories._point_mass import level_airspeed, point_mass
 from propwash.trajectories._program import BODY, MIN_DURATION, Boundary, Nodes, Problem
 from propwash.trajectories._reference import ORDERS, Path
@@ -266,7 +266,7 @@ def _check(problem: Problem) -> None:
             f"vehicle: expected a weight > 0, got body.gravity = {vehicle.body.gravity} m/s^2; "
             f"set a gravity"
         )
-    check_hover(limits, vehicle)
+    limits.check_hover(vehicle)
     wind = float(np.linalg.norm(problem.wind))
     if wind > 0.0 and wind >= (airspeed := level_airspeed(vehicle, limits)):
         raise ValueError(
