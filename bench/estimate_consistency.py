@@ -10,7 +10,7 @@ the fraction of the times at which the mean is within the two-sided 95 % bounds,
 --plot draws it over time.
 
     python bench/estimate_consistency.py [--flights 100] [--seconds 17.5] [--tilt 35]
-        [--pixels 2] [--missed 0] [--plot FILE]
+        [--pixels 2] [--missed 0] [--imu-noise 1] [--stated 1] [--plot FILE]
 """
 
 import argparse
@@ -60,9 +60,16 @@ def reference() -> Reference:
     return path.sample(period=1.0 / RATE)
 
 
-def flown(seed: int, seconds: float) -> pw.Trajectory:
-    """A flight with the noise of the vehicle."""
-    vehicle = pw.Multicopter(VEHICLE, integrator="rk4", seed=seed)
+def with_imu_noise(factor: float) -> pw.VehicleParameters:
+    """The vehicle with the noise densities of its IMU times a factor."""
+    vehicle = pw.vehicles.load(VEHICLE)
+    names = ("accelerometer_noise_density", "gyroscope_noise_density")
+    return vehicle.replace(imu={name: factor * getattr(vehicle.imu, name) for name in names})
+
+
+def flown(seed: int, seconds: float, imu_noise: float = 1.0) -> pw.Trajectory:
+    """A flight with the noise of the vehicle, that of the IMU times a factor."""
+    vehicle = pw.Multicopter(with_imu_noise(imu_noise), integrator="rk4", seed=seed)
     path = reference()
     attitude = _rotation.about_z(float(path.yaw[0]))
     vehicle.reset(position=path.position[0], attitude=attitude)
@@ -93,13 +100,21 @@ def rotation_error(estimate: Array, truth: Array) -> Array:
 
 
 def estimated(
-    seed: int, seconds: float, tilt_deg: float, noise: float = 2.0, missed: float = 0.0
+    seed: int,
+    seconds: float,
+    tilt_deg: float,
+    noise: float = 2.0,
+    missed: float = 0.0,
+    imu_noise: float = 1.0,
+    stated: float = 1.0,
 ) -> tuple[Array, Array]:
     """One flight: NEES (K, groups) and errors (K, 9) of the motion, after each sixth image.
 
     noise: pixels, standard deviation. missed: the probability that a beacon in view is not seen.
+    imu_noise, stated: factors on the noise densities of the IMU and on those that the filter is
+    told.
     """
-    flight, rng = flown(seed, seconds), np.random.default_rng(seed)
+    flight, rng = flown(seed, seconds, imu_noise), np.random.default_rng(seed)
     bounds = np.array([gate.perturbation for gate in course()])
     offsets = rng.uniform(-bounds, bounds)
     camera = pw.Camera(attitude=_about_y(-np.radians(tilt_deg)))
@@ -115,9 +130,8 @@ def estimated(
             _rotation.about_z(float(reference().yaw[0])), ATTITUDE * rng.standard_normal(3)
         ),
     )
-    parameters = pw.vehicles.load(VEHICLE).imu
     filter_ = ErrorStateFilter(
-        parameters,
+        with_imu_noise(stated).imu,
         start,
         course(),
         position_deviation=POSITION,
@@ -228,10 +242,15 @@ def main() -> None:
     parser.add_argument("--tilt", type=float, default=35.0, help="degrees, of the camera, up")
     parser.add_argument("--pixels", type=float, default=2.0, help="standard deviation of the noise")
     parser.add_argument("--missed", type=float, default=0.0, help="probability to miss a beacon")
+    parser.add_argument("--imu-noise", type=float, default=1.0, help="factor on that of the IMU")
+    parser.add_argument("--stated", type=float, default=1.0, help="the same told to the filter")
     parser.add_argument("--plot", help="file for a figure")
     options = parser.parse_args()
     start = time.process_time()
-    settings = (options.seconds, options.tilt, options.pixels, options.missed)
+    settings = (
+        options.seconds, options.tilt, options.pixels, options.missed, options.imu_noise,
+        options.stated,
+    )  # fmt: skip
     runs = [estimated(seed, *settings) for seed in range(options.flights)]
     nees, errors = (np.array(column) for column in zip(*runs, strict=True))
     report(nees, errors)

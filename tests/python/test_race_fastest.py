@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,22 @@ def test_the_pilot_keeps_thrust_for_wind_and_an_unknown_mass() -> None:
     )
     assert result.finished
     assert result.score > 92.0
+    assert pilots[0].reserve > 0.1
+
+
+@pytest.mark.slow
+def test_briefed_limits_are_kept_in_wind() -> None:
+    """Limits of 0.5 leave more thrust than the wind requires: they hold, and are a reserve."""
+    pilots = []
+
+    def maker(briefing: race.Briefing) -> race.FastestPilot:
+        pilots.append(race.FastestPilot(briefing))
+        return pilots[0]
+
+    limits = replace(race.FASTEST_LIMITS, thrust=0.5)
+    result = race.fly(0, pilot=maker, limits=limits, wind=(6.0, 0.0, 0.0))
+    assert result.finished
+    assert result.score > 90.0
     assert pilots[0].reserve > 0.1
 
 

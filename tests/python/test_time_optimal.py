@@ -289,6 +289,8 @@ def test_invalid_requests_name_the_constraint() -> None:
 
     with pytest.raises(ValueError, match=r"limits.thrust = 0.2: expected more than 0.265, with"):
         plan(limits=tj.Limits(thrust=0.2))
+    with pytest.raises(ValueError, match=r"wind: expected less than 16 m/s, at which drag in"):
+        plan(wind=(0.0, 20.0, 0.0))
     with pytest.raises(ValueError, match=r"gates\[1\]: expected a place in the region"):
         plan(region=[(-1.0, -1.0, 0.5), (4.0, 1.0, 3.0)])
     with pytest.raises(ValueError, match=r"start.velocity: expected at most limits.speed = 3"):

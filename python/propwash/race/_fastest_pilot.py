@@ -176,7 +176,10 @@ class FastestPilot:
             slip = estimate.velocity - reference.velocity[0]
             ahead = float(path.time[node]) - now
             x = replace(x, position=x.position + error + ahead * slip, velocity=x.velocity + slip)
-        limits = replace(self._limits, thrust=self._limits.thrust - self._reserve)
+        thrust = self._limits.thrust
+        # limits below _THRUST leave a reserve themselves
+        left = max(thrust, _THRUST) - self._reserve
+        limits = replace(self._limits, thrust=min(thrust, left))
         first = self._first + int(np.sum(path.knots[1:] <= path.time[node] + 1e-9))
         gates = self._navigation.filter.gates
         for allowed in (limits, ROTOR_LIMITS):

@@ -121,6 +121,11 @@ def fly(
             points = route(point, gates).points(gates)
             reserved = _plan.LIMITS if air.turbulence is None else _plan.LIMITS_IN_GUSTS
             planner = _plan.Planner(known, limits or reserved)
+            if np.linalg.norm(air.wind) >= planner.airspeed:
+                raise ValueError(
+                    f"wind: expected less than {planner.airspeed:.3g} m/s, at which drag in level "
+                    f"flight equals the thrust within the limits, got {wind!r:.100}"
+                )
             planner.wind = air.wind
             path = planner.plan(points, heading)
         if progress is not None:

@@ -82,9 +82,11 @@ class SensorPilot:
         ]
         first = 0
         for planner, end in zip(self._planners, self._ends, strict=True):
-            # the speeds that these plans find are remembered
+            # the speeds that these plans find are remembered; those of a slow approach are not
+            # the speeds of the leg when its gates are known
             leg = slice(first, end + 1)
-            path = planner.plan(points[leg], briefing.yaw, approach=self._approach()[leg])
+            approach = self._approach()[leg] if first == 0 else None
+            path = planner.plan(points[leg], briefing.yaw, approach=approach)
             if first == 0:
                 self._path = path
             first = end

@@ -74,8 +74,9 @@ _RECOVERY = 1.03
 """Factor on the remembered speeds at each later plan; without it they could only decrease."""
 _JERK = 60.0
 """m/s^3, with which the acceleration grows from rest, while the vehicle rotates."""
-_MIN_APPROACH_SPEED = 2.0
-"""m/s, near a point that is approached slowly."""
+_MIN_APPROACH_SPEED = 5.0
+"""m/s, near a point that is approached slowly. It is held there: a vehicle that brakes tilts
+backwards, and a camera that looks upwards loses the gate."""
 _LOOK_PERIOD = 0.1
 """s, between the directions of which the heading is a smooth interpolation."""
 
@@ -136,13 +137,15 @@ class Planner:
     """Plans for one vehicle within limits.
 
     look: returns directions (K, 3) of the body's x axis for positions (K, 3) [m], thrust axes (K,
-    3) and directions of the path (K, 3); None: the last.
+    3) and directions of the path (K, 3); None: the last. Raises ValueError for limits within which
+    the vehicle cannot hover.
     """
 
     def __init__(
         self, vehicle: VehicleParameters, limits: Limits = LIMITS, look: Look | None = None
     ) -> None:
         require_scipy("the race")
+        limits.check_hover(vehicle)
         self._vehicle, self._limits, self._look = vehicle, limits, look
         max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
         excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))
@@ -151,6 +154,13 @@ class Planner:
         self._caps: tuple[Array, Array] | None = None
         self.wind = np.zeros(3)
         """(3,) m/s, world frame, in which the paths must be possible."""
+
+    @property
+    def airspeed(self) -> float:
+        """m/s, at which drag in level flight equals the thrust within the limits."""
+        linear, quadratic = self._drag
+        root = math.sqrt(linear**2 + 4.0 * quadratic * self._bound)
+        return 2.0 * self._bound / (linear + root) if linear + root > 0.0 else math.inf
 
     def plan(
         self,

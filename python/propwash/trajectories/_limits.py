@@ -69,6 +69,15 @@ class Limits:
         if not 0.0 < self.tilt <= np.pi:
             raise ValueError(f"limits.tilt: expected an angle in (0, pi] rad, got {self.tilt!r}")
 
+    def check_hover(self, vehicle: VehicleParameters) -> None:
+        """Raises ValueError if the vehicle cannot hover within the limits."""
+        hover = vehicle.weight / vehicle.max_thrust
+        if not self.thrust > hover:
+            raise ValueError(
+                f"limits.thrust = {self.thrust:g}: expected more than {hover:.3g}, with which the "
+                f"vehicle hovers; raise it, or use a vehicle with more thrust"
+            )
+
 
 ROTOR_LIMITS = Limits(
     thrust=1.0,

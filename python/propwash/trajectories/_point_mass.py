@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _rotation, control
+from propwash.trajectories._limits import Limits
 from propwash.trajectories._program import (
     BODY,
     MIN_DURATION,
@@ -17,6 +18,7 @@ from propwash.trajectories._program import (
     Rows,
     interval_lengths,
 )
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -94,9 +96,8 @@ def _from(problem: Problem, fraction: float) -> Nodes:
     return _with_attitudes(problem, mass)
 
 
-def _fastest(problem: Problem) -> float:
-    """m/s, limit of the guess: the least speed at which drag in level flight equals the thrust."""
-    vehicle, limits = problem.vehicle, problem.limits
+def level_airspeed(vehicle: VehicleParameters, limits: Limits) -> float:
+    """m/s, the least at which drag in level flight equals the thrust; inf above 300 m/s."""
     model = control.casadi_model(vehicle)
     tilt = min(math.acos(vehicle.weight / (limits.thrust * vehicle.max_thrust)), limits.tilt)
     thrust = vehicle.weight / max(math.cos(tilt), 1e-3)
@@ -107,11 +108,16 @@ def _fastest(problem: Problem) -> float:
     still = np.zeros(3)
     rates = model.function.map(len(_DRAG_SPEEDS))(states, rotors, still, still, still, model.p)
     is_slower = np.asarray(rates)[3] <= 0.0
-    terminal = _DRAG_SPEEDS[int(np.argmax(is_slower))] if is_slower.any() else _DRAG_SPEEDS[-1]
+    return float(_DRAG_SPEEDS[int(np.argmax(is_slower))]) if is_slower.any() else math.inf
+
+
+def _fastest(problem: Problem) -> float:
+    """m/s, limit of the guess."""
+    terminal = min(level_airspeed(problem.vehicle, problem.limits), _DRAG_SPEEDS[-1])
     ends = [each.velocity for each in (problem.start, problem.end) if each.velocity is not None]
     needed = [float(np.linalg.norm(velocity)) for velocity in ends]
     air = terminal + float(np.linalg.norm(problem.wind))
-    return float(min(limits.speed, max(air, *needed, 0.0)))
+    return float(min(problem.limits.speed, max(air, *needed, 0.0)))
 
 
 def _straight(problem: Problem, scale: float, fastest: float) -> tuple[Array, Counts]:

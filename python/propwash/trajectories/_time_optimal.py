@@ -14,7 +14,7 @@ from propwash import _checks, _rotation
 from propwash._checks import ParameterError, require_casadi, require_scipy
 from propwash.trajectories._gates import Opening, openings
 from propwash.trajectories._limits import Limits
-from propwash.trajectories._point_mass import point_mass
+from propwash.trajectories._point_mass import level_airspeed, point_mass
 from propwash.trajectories._program import BODY, MIN_DURATION, Boundary, Nodes, Problem
 from propwash.trajectories._reference import ORDERS, Path
 from propwash.trajectories._shooting import Shooting
@@ -152,7 +152,7 @@ def time_optimal(
     level: "fast": intervals of up to 0.15 s; "exact": of up to 0.04 s, from the plan of "fast".
     start, end: motion at the first and the last gate; None: at rest and level, with any heading.
     region: (2, 3) m, lowest and highest position; None: unbounded.
-    wind: (3,) m/s, constant, world frame.
+    wind: (3,) m/s, constant, world frame, less than the largest airspeed in level flight.
     motor_lag: at level "exact" the rotor speeds follow the commands with the motors' time
         constants; otherwise at once. Limits of thrust hold for the speeds, those of the motors for
         the commands.
@@ -266,11 +266,12 @@ def _check(problem: Problem) -> None:
             f"vehicle: expected a weight > 0, got body.gravity = {vehicle.body.gravity} m/s^2; "
             f"set a gravity"
         )
-    hover = vehicle.weight / vehicle.max_thrust
-    if not limits.thrust > hover:
+    limits.check_hover(vehicle)
+    wind = float(np.linalg.norm(problem.wind))
+    if wind > 0.0 and wind >= (airspeed := level_airspeed(vehicle, limits)):
         raise ValueError(
-            f"limits.thrust = {limits.thrust:g}: expected more than {hover:.3g}, with which the "
-            f"vehicle hovers; raise it, or use a vehicle with more thrust"
+            f"wind: expected less than {airspeed:g} m/s, at which drag in level flight equals the "
+            f"thrust within the limits, got {wind:g} m/s; raise limits.thrust and limits.tilt"
         )
     for number, gate in enumerate(problem.gates):
         centre, reach = np.asarray(gate.centre), gate.reach
