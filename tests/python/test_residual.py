@@ -171,8 +171,33 @@ def test_a_residual_that_does_not_help_is_left_out(truth: pw.VehicleParameters) 
     assert "force: not reduced" in fitted.table()
 
 
-def test_wrong_arguments_are_refused(truth: pw.VehicleParameters, log: identify.FlightLog) -> None:
+def test_sections_of_a_log_have_their_own_trims(truth: pw.VehicleParameters) -> None:
+    plain = truth.replace(residual=pw.ResidualParameters())
+    strong = plain.replace(
+        rotors=[
+            each.replace(thrust_coefficient=1.2 * each.thrust_coefficient) for each in plain.rotors
+        ]
+    )
+    bias = identify.AccelerometerBias(np.zeros(3), np.zeros(3))
+    logs, estimates = [], []
+    for vehicle, start in ((plain, 0.0), (strong, 20.0)):
+        flight = clean_flight(5.0, np.random.default_rng(5), vehicle, measured=True)
+        logs.append(replace(flight, time=flight.time + start))
+        seconds = (start, start + 5.0)
+        estimates.append(identify.LogEstimate(logs[-1], vehicle, None, bias, (), seconds))
+    missing: Any = None
+    found = identify.Identified(plain, (), (), tuple(estimates), bias, None, 0.0, 0, missing)
+    fitted = identify.fit_residual(logs, found, threads=1)
+    left = [score.without for score in fitted.held_out if score.quantity == "force"]
+    assert np.all(np.array(left) < 0.02 * plain.weight)
+
+
+def test_wrong_arguments_are_refused(
+    truth: pw.VehicleParameters, log: identify.FlightLog, fitted: identify.FittedResidual
+) -> None:
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.fit_residual(replace(log, position=None), truth)
     with pytest.raises(ValueError, match="ridge: expected a number > 0"):
         identify.fit_residual(log, truth, ridge=0.0)
+    with pytest.raises(ValueError, match="quantity: expected 'force' or 'torque', got 'forces'"):
+        fitted.improves("forces")
