@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from gradient_helpers import STATE, SUBSTEPS, Numbers, level_of, make_fleet, start_of, weights_of
+from gradient_helpers import STATE, Numbers, check_parameter_slopes, make_fleet
 from helpers import some_residual
 from identify_flight import clean_flight, noisy, true_vehicle
 from plain_model import PlainModel
@@ -62,28 +62,9 @@ def test_vehicles_of_a_fleet_may_have_their_own() -> None:
     assert fleet.position[1, 2] > plain.position[1, 2]
 
 
-def flown(fleet: pw.Fleet) -> tuple[float, dict[str, Numbers]]:
-    """A weighted sum of the states of a flight, and its derivatives."""
-    kind, parts = level_of(fleet, "rates")
-    fleet.reset(seed=0)
-    fleet.set_state(**start_of(fleet))
-    weights = weights_of(fleet)
-    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=NAMES)
-    value = sum(float((weights[k] * getattr(states, k)).sum()) for k in STATE)
-    return value, pullback(**weights).parameters
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_equal_central_differences(name: str) -> None:
-    fleet = make_fleet(with_residual())
-    x = np.array(fleet.parameters[name])
-    _, slopes = flown(fleet)
-    h = 1e-4 * np.abs(x)
-    values = []
-    for moved in (x + h, x - h):
-        fleet.set_parameters({name: moved})
-        values.append(flown(fleet)[0])
-    assert float((slopes[name] * h).sum()) == pytest.approx(0.5 * (values[0] - values[1]), rel=1e-4)
+    check_parameter_slopes(make_fleet(with_residual()), name)
 
 
 def test_it_survives_writing_and_reading(tmp_path: Path) -> None:
