@@ -96,18 +96,11 @@ PROPWASH_FN ResidualParameters<P> with_inverse_axes(ResidualParameters<P> residu
 
 /// (Q1) to (Q5) The residual for velocity relative to the air [m/s] and rates [rad/s], body frame,
 /// and the force along body z [N] and the torque [N m] of the rotors in still air at constant
-/// speed. `residual` is that of with_inverse_axes. On a CPU not inlined: four copies in a step
-/// would slow down vehicles without a residual. Static: no linker may merge those of two
-/// instruction sets.
+/// speed. `residual` is that of with_inverse_axes.
 template <class T, class P>
-#if defined(__CUDACC__) || !defined(__GNUC__)
-PROPWASH_FN
-#else
-__attribute__((noinline)) static
-#endif
-    ResidualWrench<T> residual_wrench(const ResidualParameters<P>& residual,
-                                      const Vec3<T>& velocity_B, const Vec3<T>& rates_B,
-                                      const T& thrust, const Vec3<T>& torque_B) {
+PROPWASH_FN ResidualWrench<T> residual_wrench(const ResidualParameters<P>& residual,
+                                              const Vec3<T>& velocity_B, const Vec3<T>& rates_B,
+                                              const T& thrust, const Vec3<T>& torque_B) {
   // beyond this the residual is zero already, and squares stay finite
   const T limit(constant<T>(1.5)), zero(constant<T>(0)), one(constant<T>(1));
   const auto feature = [&](const T& x, const P& inverse) PROPWASH_LAMBDA {
