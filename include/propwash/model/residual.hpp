@@ -3,6 +3,8 @@
 /// Force and torque that the other models leave, as polynomials of the flight state: an extension
 /// of the FlightGoggles model, zero for the published vehicles. See docs/model/residual.md.
 
+#include <cstddef>
+
 #include "propwash/math/vec3.hpp"
 
 namespace propwash {
@@ -72,10 +74,10 @@ PROPWASH_FN ResidualMonomials<T> residual_monomials(const T (&even)[5], const T 
   return m;
 }
 
-template <class T, class P, int Size>
+template <class T, class P, std::size_t Size>
 PROPWASH_FN T weighted_sum(const P (&coefficients)[Size], const T (&monomials)[Size]) {
   T sum = monomials[0] * coefficients[0];
-  for (int i = 1; i < Size; ++i) sum = sum + monomials[i] * coefficients[i];
+  for (std::size_t i = 1; i < Size; ++i) sum = sum + monomials[i] * coefficients[i];
   return sum;
 }
 
