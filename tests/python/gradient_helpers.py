@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import propwash as pw
+import pytest
 
 COUNT, STEPS, SUBSTEPS = 3, 5, 4
 STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
@@ -92,6 +93,29 @@ def weights_of(fleet: pw.Fleet, steps: int = STEPS) -> dict[str, Numbers]:
     return {
         k: scale.get(k, 1.0) * rng.normal(size=(steps, len(fleet), widths.get(k, 3))) for k in STATE
     }
+
+
+def flown(fleet: pw.Fleet, names: Sequence[str]) -> tuple[float, dict[str, Numbers]]:
+    """A weighted sum of the states of a flight, and its derivatives with respect to parameters."""
+    kind, parts = level_of(fleet, "rates")
+    fleet.reset(seed=0)
+    fleet.set_state(**start_of(fleet))
+    weights = weights_of(fleet)
+    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=names)
+    value = sum(float((weights[k] * getattr(states, k)).sum()) for k in STATE)
+    return value, pullback(**weights).parameters
+
+
+def check_parameter_slopes(fleet: pw.Fleet, name: str) -> None:
+    """Compares the derivatives of `flown` with central differences."""
+    x = np.array(fleet.parameters[name])
+    _, slopes = flown(fleet, [name])
+    h = 1e-4 * np.abs(x)
+    values = []
+    for moved in (x + h, x - h):
+        fleet.set_parameters({name: moved})
+        values.append(flown(fleet, [name])[0])
+    assert float((slopes[name] * h).sum()) == pytest.approx(0.5 * (values[0] - values[1]), rel=1e-4)
 
 
 def slope(f: Callable[[float], float], h: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import propwash as pw
 import pytest
-from gradient_helpers import STATE, SUBSTEPS, Numbers, level_of, make_fleet, start_of, weights_of
+from gradient_helpers import check_parameter_slopes, flown, make_fleet
 
 NAMES = ["inflow.axial", "inflow.translational", "inflow.drag", "inflow.axial_drag"]
 NAMES += [
@@ -31,33 +31,14 @@ def vehicle(factor: float) -> pw.VehicleParameters:
     )
 
 
-def flown(fleet: pw.Fleet) -> tuple[float, dict[str, Numbers]]:
-    """A weighted sum of the states of a flight, and its derivatives."""
-    kind, parts = level_of(fleet, "rates")
-    fleet.reset(seed=0)
-    fleet.set_state(**start_of(fleet))
-    weights = weights_of(fleet)
-    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=NAMES)
-    value = sum(float((weights[k] * getattr(states, k)).sum()) for k in STATE)
-    return value, pullback(**weights).parameters
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_derivatives_equal_central_differences(name: str) -> None:
-    fleet = make_fleet(vehicle(1.0))
-    x = np.array(fleet.parameters[name])
-    _, slopes = flown(fleet)
-    h = 1e-4 * np.abs(x)
-    values = []
-    for moved in (x + h, x - h):
-        fleet.set_parameters({name: moved})
-        values.append(flown(fleet)[0])
-    assert float((slopes[name] * h).sum()) == pytest.approx(0.5 * (values[0] - values[1]), rel=1e-4)
+    check_parameter_slopes(make_fleet(vehicle(1.0)), name)
 
 
 def test_coefficients_of_zero_have_derivatives() -> None:
     """There the fleet uses kernels without these terms."""
-    still, nearly_still = (flown(make_fleet(vehicle(factor))) for factor in (0.0, 1e-9))
+    still, nearly_still = (flown(make_fleet(vehicle(factor)), NAMES) for factor in (0.0, 1e-9))
     assert still[0] == pytest.approx(nearly_still[0], rel=1e-6)
     for name in NAMES[:6]:
         assert np.abs(still[1][name]).min() > 0.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from gradient_helpers import STATE, SUBSTEPS, Numbers, level_of, make_fleet, start_of, weights_of
+from gradient_helpers import STATE, Numbers, check_parameter_slopes, make_fleet
 from helpers import some_residual
 from identify_flight import clean_flight, noisy, true_vehicle
 from plain_model import PlainModel
@@ -62,28 +62,9 @@ def test_vehicles_of_a_fleet_may_have_their_own() -> None:
     assert fleet.position[1, 2] > plain.position[1, 2]
 
 
-def flown(fleet: pw.Fleet) -> tuple[float, dict[str, Numbers]]:
-    """A weighted sum of the states of a flight, and its derivatives."""
-    kind, parts = level_of(fleet, "rates")
-    fleet.reset(seed=0)
-    fleet.set_state(**start_of(fleet))
-    weights = weights_of(fleet)
-    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=NAMES)
-    value = sum(float((weights[k] * getattr(states, k)).sum()) for k in STATE)
-    return value, pullback(**weights).parameters
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_equal_central_differences(name: str) -> None:
-    fleet = make_fleet(with_residual())
-    x = np.array(fleet.parameters[name])
-    _, slopes = flown(fleet)
-    h = 1e-4 * np.abs(x)
-    values = []
-    for moved in (x + h, x - h):
-        fleet.set_parameters({name: moved})
-        values.append(flown(fleet)[0])
-    assert float((slopes[name] * h).sum()) == pytest.approx(0.5 * (values[0] - values[1]), rel=1e-4)
+    check_parameter_slopes(make_fleet(with_residual()), name)
 
 
 def test_it_survives_writing_and_reading(tmp_path: Path) -> None:
@@ -171,8 +152,33 @@ def test_a_residual_that_does_not_help_is_left_out(truth: pw.VehicleParameters) 
     assert "force: not reduced" in fitted.table()
 
 
-def test_wrong_arguments_are_refused(truth: pw.VehicleParameters, log: identify.FlightLog) -> None:
+def test_sections_of_a_log_have_their_own_trims(truth: pw.VehicleParameters) -> None:
+    plain = truth.replace(residual=pw.ResidualParameters())
+    strong = plain.replace(
+        rotors=[
+            each.replace(thrust_coefficient=1.2 * each.thrust_coefficient) for each in plain.rotors
+        ]
+    )
+    bias = identify.AccelerometerBias(np.zeros(3), np.zeros(3))
+    logs, estimates = [], []
+    for vehicle, start in ((plain, 0.0), (strong, 20.0)):
+        flight = clean_flight(5.0, np.random.default_rng(5), vehicle, measured=True)
+        logs.append(replace(flight, time=flight.time + start))
+        seconds = (start, start + 5.0)
+        estimates.append(identify.LogEstimate(logs[-1], vehicle, None, bias, (), seconds))
+    missing: Any = None
+    found = identify.Identified(plain, (), (), tuple(estimates), bias, None, 0.0, 0, missing)
+    fitted = identify.fit_residual(logs, found, threads=1)
+    left = [score.without for score in fitted.held_out if score.quantity == "force"]
+    assert np.all(np.array(left) < 0.02 * plain.weight)
+
+
+def test_wrong_arguments_are_refused(
+    truth: pw.VehicleParameters, log: identify.FlightLog, fitted: identify.FittedResidual
+) -> None:
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.fit_residual(replace(log, position=None), truth)
     with pytest.raises(ValueError, match="ridge: expected a number > 0"):
         identify.fit_residual(log, truth, ridge=0.0)
+    with pytest.raises(ValueError, match="quantity: expected 'force' or 'torque', got 'forces'"):
+        fitted.improves("forces")

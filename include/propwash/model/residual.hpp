@@ -3,6 +3,8 @@
 /// Force and torque that the other models leave, as polynomials of the flight state: an extension
 /// of the FlightGoggles model, zero for the published vehicles. See docs/model/residual.md.
 
+#include <cstddef>
+
 #include "propwash/math/vec3.hpp"
 
 namespace propwash {
@@ -72,10 +74,10 @@ PROPWASH_FN ResidualMonomials<T> residual_monomials(const T (&even)[5], const T 
   return m;
 }
 
-template <class T, class P, int Size>
+template <class T, class P, std::size_t Size>
 PROPWASH_FN T weighted_sum(const P (&coefficients)[Size], const T (&monomials)[Size]) {
   T sum = monomials[0] * coefficients[0];
-  for (int i = 1; i < Size; ++i) sum = sum + monomials[i] * coefficients[i];
+  for (std::size_t i = 1; i < Size; ++i) sum = sum + monomials[i] * coefficients[i];
   return sum;
 }
 
@@ -96,18 +98,11 @@ PROPWASH_FN ResidualParameters<P> with_inverse_axes(ResidualParameters<P> residu
 
 /// (Q1) to (Q5) The residual for velocity relative to the air [m/s] and rates [rad/s], body frame,
 /// and the force along body z [N] and the torque [N m] of the rotors in still air at constant
-/// speed. `residual` is that of with_inverse_axes. On a CPU not inlined: four copies in a step
-/// would slow down vehicles without a residual. Static: no linker may merge those of two
-/// instruction sets.
+/// speed. `residual` is that of with_inverse_axes.
 template <class T, class P>
-#if defined(__CUDACC__) || !defined(__GNUC__)
-PROPWASH_FN
-#else
-__attribute__((noinline)) static
-#endif
-    ResidualWrench<T> residual_wrench(const ResidualParameters<P>& residual,
-                                      const Vec3<T>& velocity_B, const Vec3<T>& rates_B,
-                                      const T& thrust, const Vec3<T>& torque_B) {
+PROPWASH_FN ResidualWrench<T> residual_wrench(const ResidualParameters<P>& residual,
+                                              const Vec3<T>& velocity_B, const Vec3<T>& rates_B,
+                                              const T& thrust, const Vec3<T>& torque_B) {
   // beyond this the residual is zero already, and squares stay finite
   const T limit(constant<T>(1.5)), zero(constant<T>(0)), one(constant<T>(1));
   const auto feature = [&](const T& x, const P& inverse) PROPWASH_LAMBDA {

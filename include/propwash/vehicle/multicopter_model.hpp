@@ -228,6 +228,20 @@ PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& m
   return sum;
 }
 
+/// residual_wrench(). On a CPU not inlined: four copies in a step would slow down vehicles without
+/// a residual. Static: no linker may merge those of two instruction sets.
+template <class T, class P>
+#if defined(__CUDACC__) || !defined(__GNUC__)
+PROPWASH_FN
+#else
+[[gnu::noinline]] static
+#endif
+    ResidualWrench<T> outlined_residual(const ResidualParameters<P>& residual,
+                                        const Vec3<T>& velocity_B, const Vec3<T>& rates_B,
+                                        const T& thrust, const Vec3<T>& torque_B) {
+  return residual_wrench(residual, velocity_B, rates_B, thrust, torque_B);
+}
+
 /// The residual of a vehicle that has one.
 template <class T, int N, class P, class Shape, class Wind>
 PROPWASH_FN ForceTorque<T> residual_wrench_of(const MulticopterModel<P, N, Shape>& model,
@@ -245,7 +259,7 @@ PROPWASH_FN ForceTorque<T> residual_wrench_of(const MulticopterModel<P, N, Shape
   }
   const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, state.velocity - wind_W);
   const auto wrench =
-      residual_wrench(model.air.residual, air_velocity_B, rates_B, thrust, torque_B);
+      outlined_residual(model.air.residual, air_velocity_B, rates_B, thrust, torque_B);
   return {wrench.force_B, wrench.torque_B};
 }
 

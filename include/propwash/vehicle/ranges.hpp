@@ -50,7 +50,7 @@ inline double full_speed(const MotorParameters<double>& motor, int rotor) {
 }
 
 /// A bound of the residual: features of (Q1) are at most sqrt(2) where it is not zero.
-template <int A, int B, int C>
+template <std::size_t A, std::size_t B, std::size_t C>
 double largest_sum(const double (&x)[A], const double (&y)[B], const double (&z)[C]) {
   double sum = 0.0;
   for (const double number : x) sum += 2.0 * std::abs(number);

@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _checks as checks
 from propwash._files import written_whole
-from propwash.identify._estimates import Identified
+from propwash.identify._estimates import Identified, LogEstimate
 from propwash.identify._fit import checked
 from propwash.identify._open_loop import Flyer, Windows, commands, fly
 from propwash.identify._predict import prepared
-from propwash.identify._problem import gridded
+from propwash.identify._problem import Grid, gridded
 from propwash.logs import Flight
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import ResidualParameters, VehicleParameters
@@ -51,7 +52,7 @@ class ResidualScore:
     without: Array
     with_residual: Array
     outside: float
-    """Fraction of the windows that begin outside the domain of the training data."""
+    """Fraction of the rows of the windows outside the domain of the training data."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,11 @@ class FittedResidual:
     """Of each part, by a fit of the others."""
 
     def improves(self, quantity: str) -> bool:
-        """Returns whether the residual "force" or "torque" reduces the errors of `held_out`."""
+        """Returns whether the residual "force" or "torque" reduces the errors of `held_out`.
+
+        Raises ValueError for another quantity.
+        """
+        checks.choice("quantity", quantity, ("force", "torque"))
         chosen = [score for score in self.held_out if score.quantity == quantity]
         before, after = (
             sum(float(np.sum(getattr(score, name) ** 2)) for score in chosen)
@@ -131,7 +136,8 @@ class _ResidualPart:
         assert flight.velocity is not None
         assert flight.attitude is not None
         velocity = _in_body(flight.attitude[rows], flight.velocity[rows])
-        squares = self._speeds()[rows] ** 2
+        speeds = self._speeds()[rows]
+        squares = speeds * np.abs(speeds)
         rotors = self.vehicle.rotors
         axis = np.array([rotor.axis for rotor in rotors])
         thrust = np.array([rotor.thrust_coefficient for rotor in rotors])
@@ -239,8 +245,7 @@ def _part(log: Flight, base: VehicleParameters, found: Identified | None) -> _Re
     if not log.has_pose:
         raise ValueError(f"{log.path}: expected a log with position, velocity and attitude")
     grid = gridded(log, base, _SHORTEST)
-    estimates = [] if found is None else found.logs
-    own = next((each for each in estimates if each.flight.path == log.path), None)
+    own = None if found is None else _estimate_of(grid, found)
     flight, voltage = prepared(grid, base, own or found, True)
     vehicle = (own.vehicle if own else base).replace(residual=ResidualParameters())
     samples = max(1, round(LENGTH / grid.period))
@@ -248,6 +253,13 @@ def _part(log: Flight, base: VehicleParameters, found: Identified | None) -> _Re
     starts = np.arange(first, last - samples, samples, dtype=np.intp)
     windows = Windows(flight, grid.period, starts, samples)
     return _ResidualPart(log.path.stem, flight, grid.period, voltage, vehicle, windows)
+
+
+def _estimate_of(grid: Grid, found: Identified) -> LogEstimate | None:
+    """Returns the estimate of a log, or of a section of it; None for a log that was not fitted."""
+    flight, middle = grid.flight, grid.flight.time[sum(grid.rows) // 2]
+    of_log = (each for each in found.logs if each.flight.path == flight.path)
+    return next((each for each in of_log if each.seconds[0] <= middle <= each.seconds[1]), None)
 
 
 def _divided(part: _ResidualPart) -> list[_ResidualPart]:
