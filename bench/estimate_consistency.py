@@ -111,8 +111,7 @@ def estimated(
     """One flight: NEES (K, groups) and errors (K, 9) of the motion, after each sixth image.
 
     noise: pixels, standard deviation. missed: the probability that a beacon in view is not seen.
-    imu_noise, stated: factors on the noise densities of the IMU and on those that the filter is
-    told.
+    imu_noise, stated: factors on the noise densities of the IMU, and on those stated to the filter.
     """
     flight, rng = flown(seed, seconds, imu_noise), np.random.default_rng(seed)
     bounds = np.array([gate.perturbation for gate in course()])
@@ -243,7 +242,7 @@ def main() -> None:
     parser.add_argument("--pixels", type=float, default=2.0, help="standard deviation of the noise")
     parser.add_argument("--missed", type=float, default=0.0, help="probability to miss a beacon")
     parser.add_argument("--imu-noise", type=float, default=1.0, help="factor on that of the IMU")
-    parser.add_argument("--stated", type=float, default=1.0, help="the same told to the filter")
+    parser.add_argument("--stated", type=float, default=1.0, help="factor on that stated to the filter")
     parser.add_argument("--plot", help="file for a figure")
     options = parser.parse_args()
     start = time.process_time()

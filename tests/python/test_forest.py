@@ -427,14 +427,28 @@ def test_scenes_by_name_are_new_for_each_group_of_environments(
     assert (task.nearest(place)[0] > task.radius).all()
 
 
+def test_sensors_observe_a_scene_only_if_it_is_that_of_all_environments() -> None:
+    def width(scene: Any) -> int:
+        options: dict[str, Any] = {"scene": scene, "goal": (18.0, 0.0, 1.5)}
+        envs = pg.make_vec(pg.ForestFlight, 2, flights=1, observation="sensors", **options)
+        return int(envs.single_observation_space.shape[0])
+
+    assert width(Scene.load("aisles")) == width("aisles") + 1  # the range
+
+
 def test_wrong_goals_and_spreads_of_scenes_are_refused() -> None:
     def made(**options: Any) -> Any:
         return pg.make_vec(pg.ForestFlight, 2, **{"scene": "walls", **options})
 
     with pytest.raises(ValueError, match=r"goal = \(20.0, 0.0, 0.0\): .* in contact with 'ground'"):
         made(goal=(20, 0, 0), spread=30)
+    in_trunk = Scene([trunk(20.0, 0.0), GROUND], start=START)
+    with pytest.raises(ValueError, match=r"goal = \(20.0, 0.0, 0.1\): .* in contact with 'ground'"):
+        made(scene=in_trunk, goal=(20, 0, 0.1), spread=30)
+    with pytest.raises(ValueError, match=r"expected more than arrival = 2 m .* got 1 m"):
+        made(goal=(-19, 0, 2))
     with pytest.raises(ValueError, match=r"spread = 3: expected 0 m, as the goal is above"):
-        made(goal=(-20, 0, 3), spread=3)
+        made(goal=(-20, 0, 5), spread=3)
     with pytest.raises(ValueError, match=r"spread: expected a number >= 0 \[m\], got -1"):
         made(goal=(20, 0, 2), spread=-1)
     with pytest.raises(ValueError, match=r"spread = 3: expected none without a scene"):

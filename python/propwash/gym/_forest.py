@@ -62,8 +62,9 @@ class ForestFlight(Judged):
         arrival: Distance from the goal that counts as arrival [m].
         weights: Weights of the reward, a ForestReward or a dict of its fields.
         scene: Scenes instead of forests: a name or file, loaded with a seed for each `flights`
-            environments, such as "walls" or "aisles"; or one Scene for all. Flights are from its
-            start to `goal`. `density`, `distance` and `trunk_radius` are then refused.
+            environments, such as "walls" or "aisles"; or one Scene for all, which alone the
+            observation "sensors" includes. Flights are from its start to `goal`. `density`,
+            `distance` and `trunk_radius` are then refused.
         goal: Position of the goal in `scene` [m].
         spread: Length [m] of the horizontal lines across the flight, with start and goal of the
             scene in their middle, on which starts and goals are drawn.
@@ -113,10 +114,12 @@ class ForestFlight(Judged):
         self._named: str | PathLike[str] | None = None
         if scene is not None:
             self._refuse_options_of_forests()
-            self._named = None if isinstance(scene, Scene) else scene
-            self.scene = scene if isinstance(scene, Scene) else Scene.load(scene, self.forest_seed)
-            self._check(self.scene)
-            self.goal = self._ends_of(self.scene, goal)
+            if isinstance(scene, Scene):
+                self.scene = first = scene
+            else:
+                self._named, first = scene, Scene.load(scene, self.forest_seed)
+            self._check(first)
+            self._start, self.goal = self._ends_of(first, goal)
         elif goal is not None or spread:
             name, value = ("goal", goal) if goal is not None else ("spread", spread)
             raise ValueError(
@@ -146,34 +149,39 @@ class ForestFlight(Judged):
                 "leave it out for forests"
             )
 
-    def _ends_of(self, scene: Scene, goal: object) -> Array:
-        """The goal. Raises ValueError without it or a start, and for one of them in contact."""
+    def _ends_of(self, scene: Scene, goal: object) -> tuple[Array, Array]:
+        """Start and goal. Raises ValueError without them, and for invalid ones."""
         if scene.start is None or goal is None:
             missing = "goal: expected (x, y, z) [m]" if goal is None else "scene: expected a start"
             raise ValueError(f"{missing}, for flights in the scene {scene.name!r}")
-        place = checks.shaped("goal", goal, (3,), unit="m")
-        away = place[:2] - np.asarray(scene.start.position)[:2]
-        if self.spread and not away.any():
+        start, place = np.array(scene.start.position), checks.shaped("goal", goal, (3,), unit="m")
+        away = place - start
+        if not self.arrival < (distance := float(np.linalg.norm(away))):
+            raise ValueError(
+                f"goal = {tuple(place.tolist())}: expected more than arrival = {self.arrival:g} m "
+                f"from the start, got {distance:.3g} m; flights would arrive at their start"
+            )
+        if self.spread and not away[:2].any():
             raise ValueError(
                 f"spread = {self.spread:g}: expected 0 m, as the goal is above or below the start"
             )
-        for name, point in (("start", scene.start.position), ("goal", place)):
-            hit = scene.collides(point, radius=self.radius)
-            # items beside others are left to the draw
-            if hit.collided and (not self.spread or isinstance(scene.items[int(hit.id)], Plane)):
+        # a draw avoids all items but the ground
+        fixed = Scene([x for x in scene.items if isinstance(x, Plane)]) if self.spread else scene
+        for name, point in (("start", start), ("goal", place)):
+            hit = fixed.collides(point, radius=self.radius)
+            if hit.collided:
                 raise ValueError(
-                    f"{name} = {tuple(map(float, point))}: expected a point at least "
+                    f"{name} = {tuple(point.tolist())}: expected a point at least "
                     f"{self.radius} m from all items, it is in contact with "
-                    f"{scene.names[int(hit.id)]!r}; move it"
+                    f"{fixed.names[int(hit.id)]!r}; move it"
                 )
-        return place
+        return start, place
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Makes the forests."""
         n = fleet.size
         numbers = index + np.arange(n)
-        is_one = self.scene is not None and self._named is None
-        forests = 0 * numbers if is_one else numbers // self.flights
+        forests = numbers // self.flights if self.scene is None else 0 * numbers
         first, last = int(forests[0]), int(forests[-1])
         self._scenes = [self._scene_of(k) for k in range(first, last + 1)]
         self._obstacles = [_obstacles(scene) for scene in self._scenes]
@@ -194,12 +202,12 @@ class ForestFlight(Judged):
 
     def _scene_of(self, number: int) -> Scene:
         """The scene of the task, or the forest of a number."""
+        if self.scene is not None:
+            return self.scene
         if self._named is not None:
             scene = Scene.load(self._named, self.forest_seed + number)
             self._check(scene)
             return scene
-        if self.scene is not None:
-            return self.scene
         side = self.distance + 2.0 * _MARGIN
         return Scene.load(
             "forest",
@@ -232,8 +240,8 @@ class ForestFlight(Judged):
         """Starts and goals (m, 3), side by side."""
         half = 0.5 * self.distance
         ends, length = np.array([[-half, 0.0, _HEIGHT], [half, 0.0, _HEIGHT]]), self.distance
-        if self.goal is not None and self.scene is not None and self.scene.start is not None:
-            ends, length = np.array([self.scene.start.position, self.goal]), self.spread
+        if self.goal is not None:
+            ends, length = np.array([self._start, self.goal]), self.spread
         places, clearance = free_places(
             ends, length, draws, lambda points, rows: self.nearest(points, rows)[0], self.radius
         )
@@ -250,11 +258,9 @@ class ForestFlight(Judged):
                 f"density = {shown(self.density)}: expected starts and goals without contact, all "
                 "places of a forest touch trees; reduce it or trunk_radius"
             )
-        assert self.scene is not None
         return (
             f"goal = {tuple(self.goal.tolist())}, spread = {self.spread:g}: expected starts and "
-            f"goals without contact, all places of a scene {self.scene.name!r} touch items; move "
-            "goal or increase spread"
+            "goals without contact, all places of a scene touch items; move goal or increase spread"
         )
 
     def nearest(

@@ -33,8 +33,8 @@ def free_places(
     ends: (2, 3) m, start and goal in the middle of the lines. length: m, of the lines.
     distance: returns the distances (m, k) m from obstacles of points (m, k, 3) in environments.
 
-    Returns the first starts and goals (2, m, 3) that are free, else those with the largest
-    distance, and the smaller distance of each pair (m,), at most `radius` if no place is free.
+    Returns the first starts and goals (2, m, 3) at least 1.5 m from obstacles, else those with the
+    largest distance, and the smaller distance of each pair (m,), at most `radius` if none is free.
     """
     half, m = 0.5 * length, draws.size
     offsets = draws.uniform(-half, half, _TRIES) if half else np.zeros((m, 1))
