@@ -20,6 +20,7 @@ from typing import Any, get_args
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
 from policy_transfer import POLICIES, Simulator, successes
+from propwash.gym.policy import Policy
 
 
 def behind_px4(policies: Sequence[str], binary: Path, vehicle: str, options: Any) -> None:
@@ -29,6 +30,8 @@ def behind_px4(policies: Sequence[str], binary: Path, vehicle: str, options: Any
     head = ("policy", "success", "measured", "drift of the estimate, m", "delay, ms, 95 %")
     print(f"| {' | '.join(head)} |", "| --- " * len(head) + "|", sep="\n")
     for name in policies:
+        for line in Policy.load(name).differences(vehicle=vehicle):
+            print(f"{name}: {line}", file=sys.stderr)
         with (
             tempfile.TemporaryDirectory() as folder,
             PolicyFlight(

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ pytest.importorskip("torch")
 
 import propwash.gym as pg
 import torch
+from propwash import vehicles
 from propwash.cli.main import main
 from propwash.gym import policy, ppo, recurrent
 from propwash.gym.export_c import ExportedPolicy, export_c
@@ -205,6 +207,23 @@ def test_inputs_that_are_not_finite_give_the_safe_command(bad: float, tmp_path: 
         assert memory[:] == before
         assert command[:3] == [0.0, 0.0, 0.0]
         assert command[3] == pytest.approx(9.81)
+
+
+@needs_compiler
+def test_the_code_names_the_vehicle_and_its_mass(tmp_path: Path) -> None:
+    """Also one of a file; its name does not end the comment."""
+    vehicle = vehicles.load("crazyflie")
+    body = msgspec.structs.replace(vehicle.body, mass=0.031)
+    vehicle = msgspec.structs.replace(vehicle, name="loaded */ one", body=body)
+    toml = tmp_path / "loaded.toml"
+    toml.write_text(vehicle.to_toml())
+    file = untrained(tmp_path / "own.onnx", {"vehicle": str(toml)}, hidden=8)
+    exported = export_c(file, tmp_path / "c")
+    assert library(exported).own_self_test() <= 1e-6
+    for written in ("own.h", "README.md"):
+        text = " ".join((tmp_path / "c" / written).read_text().split())
+        assert "loaded __ one" in text
+        assert f"mass 0.031 kg, maximum thrust {vehicle.max_thrust:.6g} N" in text
 
 
 class Turned(pg.Task):

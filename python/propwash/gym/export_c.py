@@ -34,6 +34,7 @@ from propwash.gym._c_parts import (
     table,
 )
 from propwash.gym.policy import Policy, require_onnx
+from propwash.vehicle import VehicleParameters
 
 __all__ = ["ExportedPolicy", "export_c"]
 
@@ -145,6 +146,7 @@ def export_c(
     finally:
         envs.close()
     values = _values(loaded, name, path, network, inputs, command, envs.period)
+    values |= _vehicle(envs.fleet.vehicle)
     values |= _recording(name, inputs, recorded)
     texts = {
         f"{name}.h": _filled("policy.h", values),
@@ -235,7 +237,6 @@ def _values(
         "NAME": name.upper(),
         "title": f"Policy {name}: {policy.description.task}",
         "source": path.name,
-        "vehicle": policy.description.options.get("vehicle"),
         "period": literal(period),
         "seconds": f"{period:.6g}",
         "rate": f"{1.0 / period:.6g}",
@@ -263,6 +264,15 @@ def _values(
         "multiplications": sum(len(each) for each in tables.values()),
     }
     return values | inputs.values(values)
+
+
+def _vehicle(vehicle: VehicleParameters) -> dict[str, str]:
+    """What tells whether a policy is for the vehicle at hand."""
+    return {
+        "vehicle": re.sub(r"[^\w .-]", "_", vehicle.name),  # it must not end a comment
+        "mass": f"{vehicle.body.mass:.6g}",
+        "max_thrust": f"{vehicle.max_thrust:.6g}",
+    }
 
 
 def _code(network: _Network) -> tuple[str, str]:
