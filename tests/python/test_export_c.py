@@ -265,6 +265,13 @@ def test_other_layers_and_names_are_refused(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "relu.onnx")
     with pytest.raises(ValueError, match=r"relu\.onnx: expected the layers of .*got Relu"):
         export_c(tmp_path / "relu.onnx", tmp_path / "c")
+    model = onnx.load_from_string(Policy.load("hover").model)
+    biases = next(each for each in model.graph.initializer if each.name == "b1")
+    infinite = np.full(biases.dims, np.inf, np.float32)
+    biases.CopyFrom(onnx.numpy_helper.from_array(infinite, biases.name))
+    onnx.save(model, tmp_path / "infinite.onnx")
+    with pytest.raises(ValueError, match=r"infinite\.onnx: expected finite weights"):
+        export_c(tmp_path / "infinite.onnx", tmp_path / "c")
     for name in ("Hover", "1st", "a-b", "x" * 41):
         with pytest.raises(ValueError, match="expected lower-case letters"):
             export_c("hover", tmp_path / "c", name)

@@ -125,7 +125,7 @@ def export_c(
     Raises:
         FileNotFoundError, ImportError: As Policy.load.
         ValueError: For observations other than "state" or "sensors", a network with other layers
-            than those of propwash, or an invalid name.
+            than those of propwash or weights that are not finite, or an invalid name.
     """
     loaded = Policy.load(policy)
     path = Path(policy)
@@ -182,6 +182,8 @@ def _network(model: bytes, path: Path) -> _Network:
             f"{path}: expected the layers of `python -m propwash train` (normalisation, a GRU or "
             f"the last observations, fully connected layers with tanh), got {', '.join(odd)}"
         )
+    if not all(np.isfinite(each).all() for each in numbers.values()):
+        raise ValueError(f"{path}: expected finite weights, got inf or NaN; train another policy")
     gru = []
     if memory is _GRU:
         bias_x, bias_h = np.split(numbers["bias"][0], 2)
