@@ -1,8 +1,8 @@
 """Each numbered equation is on one page, in a header that the page links, and in notation.md.
 
 Numbers are (1) to (26) as in Guerra et al., (A1) and up for the air at the rotors, (O1) and up for
-the outer loops, (M1) and up for predictive control, (Q1) and up for the residual, and (E1) and up for the
-filter, which are defined on its page.
+the outer loops, (M1) and up for predictive control, (Q1) and up for the residual, and (E1) and up
+for the filter, which are defined on its page.
 """
 
 from __future__ import annotations
