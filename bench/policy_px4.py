@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
 from policy_flight import PolicyFlight
+from propwash.gym.policy import Policy
 
 HOLD = 7.0  # s
 Array = NDArray[np.float64]
@@ -77,6 +78,9 @@ def main() -> None:
     flights = {}
     for policy in (None, *options.policies):
         name = "PX4's own" if policy is None else policy
+        if policy is not None:
+            for line in Policy.load(policy).differences(vehicle=options.vehicle):
+                print(f"{policy}: {line}", file=sys.stderr)
         flights[name] = held(options.px4.resolve(), options.vehicle, policy)
         _, positions, rates = flights[name]
         if len(positions) == 0:

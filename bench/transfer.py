@@ -4,8 +4,8 @@ python bench/transfer.py --episodes 20
 python bench/transfer.py --policy train_track/policy.onnx
 python bench/transfer.py --episodes 5 --px4 PX4-Autopilot/build/px4_sitl_default/bin/px4
 
-Policies that --policy names fly an identified vehicle, and vehicles of its posterior too. With
---px4 they fly behind the estimator and the rate loop of the real PX4.
+A policy that --policy names flies vehicles of a posterior too, if its vehicle has one. With --px4
+policies fly behind the estimator and the rate loop of the real PX4.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Any, get_args
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python"))
 
 from policy_transfer import POLICIES, Simulator, successes
+from propwash import ParameterError
+from propwash.gym.policy import Policy
 
 
 def behind_px4(policies: Sequence[str], binary: Path, vehicle: str, options: Any) -> None:
@@ -29,6 +31,8 @@ def behind_px4(policies: Sequence[str], binary: Path, vehicle: str, options: Any
     head = ("policy", "success", "measured", "drift of the estimate, m", "delay, ms, 95 %")
     print(f"| {' | '.join(head)} |", "| --- " * len(head) + "|", sep="\n")
     for name in policies:
+        for line in Policy.load(name).differences(vehicle=vehicle):
+            print(f"{name}: {line}", file=sys.stderr)
         with (
             tempfile.TemporaryDirectory() as folder,
             PolicyFlight(
@@ -65,9 +69,14 @@ def main() -> None:
     for name in options.policy or POLICIES:
         cells = []
         for simulator in simulators:
-            with tempfile.TemporaryDirectory() as folder:
-                found = successes(name, simulator, episodes, Path(folder))
-            cells.append(f"{sum(found)} of {episodes}")
+            try:
+                with tempfile.TemporaryDirectory() as folder:
+                    found = successes(name, simulator, episodes, Path(folder))
+                cells.append(f"{sum(found)} of {episodes}")
+            except ParameterError:
+                if simulator != "posterior":
+                    raise
+                cells.append("–")  # the vehicle has none
         print(f"| `{name}` | {' | '.join(cells)} |", flush=True)
 
 

@@ -80,14 +80,14 @@ class PolicyPilot:
     def __init__(
         self, library: Path, send: Callable[[bytes], object], goal: Sequence[float] | None = None
     ) -> None:
-        self._code, self._send, self.goal = PolicyCode(library), send, goal
+        self.code, self._send, self.goal = PolicyCode(library), send, goal
 
     def answer(self, state: Sequence[float]) -> None:
         """Sends the command for a state (13); nothing if it is not finite."""
-        if self.goal is None:
-            self.goal = state[:3]
-        command = self._code.command(state, self.goal)
+        goal = state[:3] if self.goal is None else self.goal
+        command = self.code.command(state, goal)
         if command is not None:  # otherwise the sticks count after 0.3 s
+            self.goal = goal
             self._send(raw_rc(channels(command)))
 
 
@@ -114,6 +114,7 @@ def main() -> None:
         if port.isatty():
             tty.setraw(port)  # a USB port needs no bit rate
         pilot = PolicyPilot(options.library, port.write, options.goal)
+        print(f"for a vehicle that hovers at {pilot.code.hover_fraction:.0%} of its maximum thrust")
         for line in sys.stdin:
             state = [float(number) for number in line.split()]
             if len(state) != 13:

@@ -39,7 +39,7 @@ class PolicyPilot:
         link: Any,
         goal: Sequence[float] | Callable[[float, list[float]], Sequence[float]] | None = None,
     ) -> None:
-        self._code, self._link, self.goal = PolicyCode(library), link, goal
+        self.code, self._link, self.goal = PolicyCode(library), link, goal
 
     def answer(self, message: Any) -> None:
         """Sends the command for an ODOMETRY message in local north-east-down coordinates."""
@@ -49,7 +49,7 @@ class PolicyPilot:
         if self.goal is None:
             return
         goal = self.goal(1e-6 * message.time_usec, state) if callable(self.goal) else self.goal
-        command = self._code.command(state, goal)
+        command = self.code.command(state, goal)
         if command is None:
             return  # the estimate is not finite; PX4's failsafe for lost setpoints follows
         roll, pitch, yaw = command.rates
@@ -96,7 +96,8 @@ def main() -> None:
     pilot = PolicyPilot(options.library, link, options.goal and tuple(options.goal))
     link.wait_heartbeat()
     request(link, link.target_system, options.rate)
-    print("the policy sends setpoints; choose the offboard mode")
+    hover = f"hovers at {pilot.code.hover_fraction:.0%} of its maximum thrust (MPC_THR_HOVER)"
+    print(f"for a vehicle that {hover}; the policy sends setpoints: choose the offboard mode")
     while True:
         message = link.recv_match(type="ODOMETRY", blocking=True)
         if message is not None:

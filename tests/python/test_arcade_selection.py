@@ -83,10 +83,10 @@ class Parts:
         """Selects the same course with another seed."""
         self.arcade.select(messages.Select("eight", VEHICLE, seed, ghosts))
 
-    def replaced(self) -> None:
+    def replaced(self, seed: int = 1) -> None:
         """Steps until the game is the selected one."""
         self.runner.may_select.set()
-        wait_until(lambda: self.runner.game.seed == 1, lambda _: self.runner.step())
+        wait_until(lambda: self.runner.game.seed == seed, lambda _: self.runner.step())
 
     def close(self) -> None:
         """Waits for the selection, and carries out what it requested."""
@@ -165,8 +165,8 @@ def test_flight_continues_after_a_selection_that_fails(parts: Parts) -> None:
 
 def test_clock_continues_after_the_last_of_several_selections(parts: Parts) -> None:
     parts.select(1)
-    parts.select(1)
-    parts.replaced()
+    parts.select(2)
+    parts.replaced(2)
     parts.close()
     assert not parts.runner.paused
 

@@ -1,8 +1,8 @@
 """Each numbered equation is on one page, in a header that the page links, and in notation.md.
 
 Numbers are (1) to (26) as in Guerra et al., (A1) and up for the air at the rotors, (O1) and up for
-the outer loops, (M1) and up for predictive control, and (E1) and up for the filter, which are
-defined on its page.
+the outer loops, (M1) and up for predictive control, (Q1) and up for the residual, and (E1) and up
+for the filter, which are defined on its page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 HEADERS = ROOT / "include" / "propwash"
-NUMBER = re.compile(r"\(([AEMO]?\d+)\)(?:(?: to |–)\(([AEMO]?\d+)\))?")
+NUMBER = re.compile(r"\(([AEMOQ]?\d+)\)(?:(?: to |–)\(([AEMOQ]?\d+)\))?")
 
 pytestmark = pytest.mark.skipif(not (DOCS / "conf.py").exists(), reason="docs are missing")
 

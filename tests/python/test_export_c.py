@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ pytest.importorskip("torch")
 
 import propwash.gym as pg
 import torch
+from propwash import vehicles
 from propwash.cli.main import main
 from propwash.gym import policy, ppo, recurrent
 from propwash.gym.export_c import ExportedPolicy, export_c
@@ -207,6 +209,23 @@ def test_inputs_that_are_not_finite_give_the_safe_command(bad: float, tmp_path: 
         assert command[3] == pytest.approx(9.81)
 
 
+@needs_compiler
+def test_the_code_names_the_vehicle_and_its_mass(tmp_path: Path) -> None:
+    """Also one of a file; its name does not end the comment."""
+    vehicle = vehicles.load("crazyflie")
+    body = msgspec.structs.replace(vehicle.body, mass=0.031)
+    vehicle = msgspec.structs.replace(vehicle, name="loaded */ one", body=body)
+    toml = tmp_path / "loaded.toml"
+    toml.write_text(vehicle.to_toml())
+    file = untrained(tmp_path / "own.onnx", {"vehicle": str(toml)}, hidden=8)
+    exported = export_c(file, tmp_path / "c")
+    assert library(exported).own_self_test() <= 1e-6
+    for written in ("own.h", "README.md"):
+        text = " ".join((tmp_path / "c" / written).read_text().split())
+        assert "loaded __ one" in text
+        assert f"mass 0.031 kg, maximum thrust {vehicle.max_thrust:.6g} N" in text
+
+
 class Turned(pg.Task):
     """Reverses the columns of the observation."""
 
@@ -246,6 +265,13 @@ def test_other_layers_and_names_are_refused(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "relu.onnx")
     with pytest.raises(ValueError, match=r"relu\.onnx: expected the layers of .*got Relu"):
         export_c(tmp_path / "relu.onnx", tmp_path / "c")
+    model = onnx.load_from_string(Policy.load("hover").model)
+    biases = next(each for each in model.graph.initializer if each.name == "b1")
+    infinite = np.full(biases.dims, np.inf, np.float32)
+    biases.CopyFrom(onnx.numpy_helper.from_array(infinite, biases.name))
+    onnx.save(model, tmp_path / "infinite.onnx")
+    with pytest.raises(ValueError, match=r"infinite\.onnx: expected finite weights"):
+        export_c(tmp_path / "infinite.onnx", tmp_path / "c")
     for name in ("Hover", "1st", "a-b", "x" * 41):
         with pytest.raises(ValueError, match="expected lower-case letters"):
             export_c("hover", tmp_path / "c", name)

@@ -34,6 +34,7 @@ from propwash.gym._c_parts import (
     table,
 )
 from propwash.gym.policy import Policy, require_onnx
+from propwash.vehicle import VehicleParameters
 
 __all__ = ["ExportedPolicy", "export_c"]
 
@@ -124,7 +125,7 @@ def export_c(
     Raises:
         FileNotFoundError, ImportError: As Policy.load.
         ValueError: For observations other than "state" or "sensors", a network with other layers
-            than those of propwash, or an invalid name.
+            than those of propwash or weights that are not finite, or an invalid name.
     """
     loaded = Policy.load(policy)
     path = Path(policy)
@@ -145,6 +146,7 @@ def export_c(
     finally:
         envs.close()
     values = _values(loaded, name, path, network, inputs, command, envs.period)
+    values |= _vehicle(envs.fleet.vehicle)
     values |= _recording(name, inputs, recorded)
     texts = {
         f"{name}.h": _filled("policy.h", values),
@@ -180,6 +182,8 @@ def _network(model: bytes, path: Path) -> _Network:
             f"{path}: expected the layers of `python -m propwash train` (normalisation, a GRU or "
             f"the last observations, fully connected layers with tanh), got {', '.join(odd)}"
         )
+    if not all(np.isfinite(each).all() for each in numbers.values()):
+        raise ValueError(f"{path}: expected finite weights, got inf or NaN; train another policy")
     gru = []
     if memory is _GRU:
         bias_x, bias_h = np.split(numbers["bias"][0], 2)
@@ -235,7 +239,6 @@ def _values(
         "NAME": name.upper(),
         "title": f"Policy {name}: {policy.description.task}",
         "source": path.name,
-        "vehicle": policy.description.options.get("vehicle"),
         "period": literal(period),
         "seconds": f"{period:.6g}",
         "rate": f"{1.0 / period:.6g}",
@@ -263,6 +266,15 @@ def _values(
         "multiplications": sum(len(each) for each in tables.values()),
     }
     return values | inputs.values(values)
+
+
+def _vehicle(vehicle: VehicleParameters) -> dict[str, str]:
+    """What tells whether a policy is for the vehicle at hand."""
+    return {
+        "vehicle": re.sub(r"[^\w .-]", "_", vehicle.name),  # it must not end a comment
+        "mass": f"{vehicle.body.mass:.6g}",
+        "max_thrust": f"{vehicle.max_thrust:.6g}",
+    }
 
 
 def _code(network: _Network) -> tuple[str, str]:

@@ -41,16 +41,16 @@ _TORQUES = ("torque_x", "torque_y", "torque_z")
 
 @dataclass(frozen=True)
 class ResidualScore:
-    """Mean force or torque that is left in windows of `LENGTH`, which were not fitted.
-
-    Root mean squares along the body axes, (3,) N or N m, without and with the residual.
-    """
+    """Mean force or torque that is left in windows of `LENGTH`, which were not fitted."""
 
     flight: str
+    """Name of the part."""
     quantity: str
     """"force" or "torque"."""
     without: Array
+    """(3,) N or N m, root mean squares along the body axes, without the residual."""
     with_residual: Array
+    """The same with it."""
     outside: float
     """Fraction of the rows of the windows outside the domain of the training data."""
 
