@@ -18,7 +18,7 @@ from propwash.gym.policy import Policy
 
 Floats = NDArray[np.float32]
 PREVIEWS = (0.1, 0.2, 0.4)
-"""s, include/propwash/learn/impl/track.hpp."""
+"""s, learn/impl/track.hpp."""
 
 
 class Member(NamedTuple):
