@@ -231,6 +231,7 @@ def test_samples_of_an_exact_plan_exceed_speed_and_region_by_the_documented_amou
     assert (rows.position < np.array(high) + 2e-3).all()
 
 
+@pytest.mark.slow
 def test_a_long_segment_is_flown_at_the_speed_that_drag_permits() -> None:
     path = tj.time_optimal([(0, 0, 5), (400, 0, 5)], level="fast")
     assert 400.0 / path.duration > 10.0
