@@ -242,7 +242,9 @@ def main() -> None:
     parser.add_argument("--pixels", type=float, default=2.0, help="standard deviation of the noise")
     parser.add_argument("--missed", type=float, default=0.0, help="probability to miss a beacon")
     parser.add_argument("--imu-noise", type=float, default=1.0, help="factor on that of the IMU")
-    parser.add_argument("--stated", type=float, default=1.0, help="factor on that stated to the filter")
+    parser.add_argument(
+        "--stated", type=float, default=1.0, help="factor on that stated to the filter"
+    )
     parser.add_argument("--plot", help="file for a figure")
     options = parser.parse_args()
     start = time.process_time()

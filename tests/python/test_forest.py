@@ -431,7 +431,7 @@ def test_sensors_observe_a_scene_only_if_it_is_that_of_all_environments() -> Non
     def width(scene: Any) -> int:
         options: dict[str, Any] = {"scene": scene, "goal": (18.0, 0.0, 1.5)}
         envs = pg.make_vec(pg.ForestFlight, 2, flights=1, observation="sensors", **options)
-        return int(envs.single_observation_space.shape[0])
+        return int(envs.reset()[0].shape[1])
 
     assert width(Scene.load("aisles")) == width("aisles") + 1  # the range
 

@@ -330,7 +330,7 @@ def test_a_heading_changes_only_towards_the_path() -> None:
         ({"wind": (0.0, 101.0, 0.0)}, r"wind: expected at most 100 m/s"),
         ({"wind": (0.0, 25.0, 0.0)}, r"wind: expected less than 17.8 m/s, at which drag"),
         ({"limits": Limits(thrust=0.2)}, r"limits.thrust = 0.2: expected more than 0.265"),
-        ({"limits": 0.5}, "limits: expected a trajectories.Limits or None, got 0.5"),
+        ({"limits": 0.5}, "limits: expected Limits or None, got 0.5"),
         ({"turbulence": 5.0}, "turbulence: expected a Dryden or None, got 5.0"),
         ({"start": (1.0, 2.0)}, "start, yaw: expected 3 and 1 finite numbers"),
         ({"start": (1.0, 2.0, math.nan)}, "start, yaw: expected"),

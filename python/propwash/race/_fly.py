@@ -109,7 +109,7 @@ def fly(
     point, heading = start_pose(scene, start, yaw)
     estimates = None
     if not isinstance(limits, Limits | None):
-        raise TypeError(f"limits: expected a trajectories.Limits or None, got {limits!r:.100}")
+        raise _checks.ParameterError(f"limits: expected Limits or None, got {limits!r:.100}")
     if not isinstance(path, Path | None):
         raise TypeError(f"path: expected a trajectories.Path or None, got {path!r:.100}")
     if pilot is not None and path is not None:

@@ -318,6 +318,9 @@ class Walls(Generator, frozen=True, kw_only=True):
             raise refusal(
                 "generator.gap", self.gap, f"less than generator.pitch = {self.pitch:g} m"
             )
+        if self.pitch > self.size[1]:
+            expected = f"at most generator.size[1] = {self.size[1]:g} m, or no gap fits"
+            raise refusal("generator.pitch", self.pitch, expected)
         if self.thickness >= self.spacing:
             expected = f"less than generator.spacing = {self.spacing:g} m"
             raise refusal("generator.thickness", self.thickness, expected)
