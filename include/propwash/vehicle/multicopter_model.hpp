@@ -228,13 +228,15 @@ PROPWASH_FN ForceTorque<T> contact_wrench(const MulticopterModel<P, N, Shape>& m
   return sum;
 }
 
-/// residual_wrench(). On a CPU not inlined: four copies in a step would slow down vehicles without
-/// a residual. Static: no linker may merge those of two instruction sets.
+/// residual_wrench(), not inlined: four copies in a step would slow down vehicles without a
+/// residual. Static on a CPU: no linker may merge those of two instruction sets.
 template <class T, class P>
-#if defined(__CUDACC__) || !defined(__GNUC__)
-PROPWASH_FN
-#else
+#if defined(__CUDACC__)
+__attribute__((noinline)) PROPWASH_FN
+#elif defined(__GNUC__)
 [[gnu::noinline]] static
+#else
+PROPWASH_FN
 #endif
     ResidualWrench<T> outlined_residual(const ResidualParameters<P>& residual,
                                         const Vec3<T>& velocity_B, const Vec3<T>& rates_B,
