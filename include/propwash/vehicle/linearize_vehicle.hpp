@@ -3,6 +3,7 @@
 /// Linear models of any vehicle about a state and a command; see vehicle/custom_vehicle.hpp for
 /// what it supplies, and vehicle/linearize.hpp for multicopters.
 
+#include <algorithm>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -173,7 +174,8 @@ LinearModel linearize(const typename Vehicle::Parameters& parameters,
       half[axis] = 0.5;
       const Quat<double> change = detail::quat_at(x, first) * half;
       const double numbers[] = {change.w, change.x, change.y, change.z};
-      for (std::size_t k = 0; k < 4; ++k) direction[first + k] = numbers[k];
+      // compilers warn of a write beyond the state where it is shorter than a quaternion
+      if constexpr (state_width<Vehicle> >= 4) std::copy_n(numbers, 4, &direction[first]);
       model.A.col(column + axis) = column_of(direction, fixed_command);
     }
   }
