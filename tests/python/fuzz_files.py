@@ -261,11 +261,16 @@ def _lcm(folder: Path) -> list[Files]:
     flight = _flight()
     assert flight.position is not None
     assert flight.attitude is not None
+    down = np.array([1.0, -1.0, -1.0])  # axes of these messages
     with lcm.EventWriter(folder / "x") as log:
         for k, utime in enumerate(range(0, 240_000, 4000)):
+            orient = flight.attitude[k] * [1.0, *down]
             values = {
-                "imuRaw": {"gyro": flight.body_rates[k], "accel": flight.specific_force[k]},
-                "poseMoCap": {"position": flight.position[k], "orient": flight.attitude[k]},
+                "imuRaw": {
+                    "gyro": flight.body_rates[k] * down,
+                    "accel": flight.specific_force[k] * down,
+                },
+                "poseMoCap": {"position": flight.position[k] * down, "orient": orient},
                 "motorsPwms": {"num": 4, "pwms": [1500] * 4},
             }
             for channel, fields in values.items():

@@ -44,6 +44,9 @@ _LEG_ROUNDS = 2
 """Speed profiles of a plan from rest, whose speeds are known from the plan before the flight."""
 _MIN_AHEAD = 1.5
 """s, minimum duration of the path that is ahead."""
+_UPWARD_APPROACH_SPEED = 5.0
+"""m/s, near a point that is approached slowly: a vehicle that brakes tilts backwards, and a camera
+that looks upwards loses the gate."""
 _MOVED = 0.03
 """m, change of a gate one second ahead from which the path is planned again."""
 _MAX_ERROR = 0.3
@@ -67,7 +70,8 @@ class SensorPilot:
         self._navigation = Navigation(briefing)
         self._limits = limits or briefing.limits or _plan.LIMITS
         self._wind = WindEstimate(vehicle, _plan.drag_of(vehicle))
-        self._route = route(briefing.position, gates, self._navigation.view.hover_elevation)
+        elevation = self._navigation.view.hover_elevation
+        self._route = route(briefing.position, gates, elevation)
         points = self._route.points(gates)
         self._courses = self._route.courses(gates)
         self._points = points
@@ -77,8 +81,9 @@ class SensorPilot:
         self._uncertain = self._navigation.uncertainty(self._courses)
         self._ends = [*np.flatnonzero(self._route.is_stop).tolist(), len(points) - 1]
         """Numbers of the points at which the legs of the route end, at rest."""
+        slowest = _UPWARD_APPROACH_SPEED if elevation > 0.0 else _plan.MIN_APPROACH_SPEED
         self._planners = [
-            _plan.Planner(briefing.vehicle, self._limits, self._look) for _ in self._ends
+            _plan.Planner(vehicle, self._limits, self._look, slowest) for _ in self._ends
         ]
         first = 0
         for planner, end in zip(self._planners, self._ends, strict=True):

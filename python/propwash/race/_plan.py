@@ -74,9 +74,8 @@ _RECOVERY = 1.03
 """Factor on the remembered speeds at each later plan; without it they could only decrease."""
 _JERK = 60.0
 """m/s^3, with which the acceleration grows from rest, while the vehicle rotates."""
-_MIN_APPROACH_SPEED = 5.0
-"""m/s, near a point that is approached slowly. It is held there: a vehicle that brakes tilts
-backwards, and a camera that looks upwards loses the gate."""
+MIN_APPROACH_SPEED = 2.0
+"""m/s, near a point that is approached slowly."""
 _LOOK_PERIOD = 0.1
 """s, between the directions of which the heading is a smooth interpolation."""
 
@@ -137,16 +136,21 @@ class Planner:
     """Plans for one vehicle within limits.
 
     look: returns directions (K, 3) of the body's x axis for positions (K, 3) [m], thrust axes (K,
-    3) and directions of the path (K, 3); None: the last. Raises ValueError for limits within which
-    the vehicle cannot hover.
+    3) and directions of the path (K, 3); None: the last. min_approach_speed: m/s, near a point that
+    is approached slowly. Raises ValueError for limits within which the vehicle cannot hover.
     """
 
     def __init__(
-        self, vehicle: VehicleParameters, limits: Limits = LIMITS, look: Look | None = None
+        self,
+        vehicle: VehicleParameters,
+        limits: Limits = LIMITS,
+        look: Look | None = None,
+        min_approach_speed: float = MIN_APPROACH_SPEED,
     ) -> None:
         require_scipy("the race")
         limits.check_hover(vehicle)
         self._vehicle, self._limits, self._look = vehicle, limits, look
+        self._slowest = min_approach_speed
         max_thrust = min(OuterLoops.of(vehicle).thrust_max, limits.thrust * vehicle.max_thrust)
         excess = np.sqrt(max(max_thrust**2 - vehicle.weight**2, 0.0))
         self._bound = float(excess) / vehicle.body.mass
@@ -187,7 +191,8 @@ class Planner:
         first = 0.0 if start is None else float(np.linalg.norm(start.position[1]))
         remaining = curve.x[-1] - u
         caps = self._remembered(remaining)
-        slow = _approach_speeds(u, curve.x[len(curve.x) - len(points) :], approach)
+        knots = curve.x[len(curve.x) - len(points) :]
+        slow = _approach_speeds(u, knots, approach, self._slowest)
         if start is None:
             travelled = np.concatenate([[0.0], np.cumsum(steps)])
             slow = np.minimum(slow, 0.5 * _JERK * (6.0 * travelled / _JERK) ** (2.0 / 3.0))
@@ -357,14 +362,14 @@ def _spline(
     return make_interp_spline(time, values, k=degree, bc_type=(left, right))
 
 
-def _approach_speeds(u: Array, knots: Array, approach: Array | None) -> Array:
+def _approach_speeds(u: Array, knots: Array, approach: Array | None, slowest: float) -> Array:
     """Maximum speeds [m/s] at the parameters u before the knots."""
     speeds = np.full(len(u), np.inf)
     if approach is not None:
         for knot, duration in zip(knots, approach, strict=True):
             if duration > 0.0:
                 distance = knot - u
-                slow = np.maximum(distance / duration, _MIN_APPROACH_SPEED)
+                slow = np.maximum(distance / duration, slowest)
                 speeds = np.where(distance > -_SPACING, np.minimum(speeds, slow), speeds)
     return speeds
 
