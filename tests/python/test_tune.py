@@ -431,3 +431,12 @@ def test_allan_figures_accept_readings() -> None:
     figure = tune.allan_figure(rng.normal(size=(4000, 3)), 0.01, density=0.1)
     labels = [line.get_label() for line in figure.axes[0].lines]
     assert labels == ["x", "white noise", "y", "z"]
+
+
+def test_the_filter_passes_a_constant_rate(tuned: tune.Tuning) -> None:
+    """At frequency 0 too, where the integral of the controller has no response."""
+    loop = tuned.loop()
+    value, slope = loop.filter(np.array([0.0, 7.0]))
+    assert np.allclose((value[0], slope[0]), (1.0, 0.0), atol=1e-9)
+    whole = loop.controller(0).responses(np.exp(2j * np.pi * np.array([7.0]) * loop.dt))[:, 1, 0]
+    assert np.allclose((value[1], slope[1]), -whole[[0, 2]])

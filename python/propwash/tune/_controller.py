@@ -31,6 +31,15 @@ class Controller(NamedTuple):
     D: Array
     """(3, 2)."""
 
+    def without_integral(self) -> Controller:
+        """Returns it with an integral of zero, so that it has a response at frequency 0."""
+        C, D = self.C.copy(), self.D.copy()
+        C[1], D[1] = 0.0, 0.0
+        needed = C.any(axis=0)
+        while (used := needed | self.A[needed].any(axis=0)).sum() > needed.sum():
+            needed = used
+        return Controller(self.A[np.ix_(used, used)], self.B[used], C[:, used], D)
+
     def responses(self, z: Complex) -> Complex:
         """Returns the frequency responses from r and y to the signals, (3, 2, *z.shape)."""
         system = z[..., np.newaxis, np.newaxis] * np.eye(len(self.A)) - self.A

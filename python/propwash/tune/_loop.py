@@ -156,7 +156,8 @@ class RateLoop:
 
     def filter(self, frequency: ArrayLike, axis: int = 0) -> tuple[Complex, Complex]:
         """Returns H from the body rate to the filtered rate [-] and to its derivative [1/s]."""
-        feedback = self.controller(axis).responses(self._z(frequency))[:, 1]
+        controller = self.controller(axis).without_integral()
+        feedback = controller.responses(self._z(frequency))[:, 1]
         return -feedback[0], -feedback[2]
 
     def controller(self, axis: int) -> Controller:
