@@ -194,8 +194,10 @@ class Fleet(FleetGradients):
         if not isinstance(self._core, DeviceFleet):
             raise ValueError("reset_from(): expected a fleet with device='cuda'; use reset()")
         names = ("imu.accelerometer_bias_initial", "imu.gyroscope_bias_initial")
-        deviations = lambda: [self.parameters[name] for name in names]  # noqa: E731
-        self._core.reset_from(mask, tensors, deviations, _checks.flag("check", check))
+        checks = _checks.flag("check", check)
+        self._core.reset_from(
+            mask, tensors, lambda: [self.parameters[name] for name in names], checks
+        )
 
     def rollout(
         self,

@@ -269,7 +269,7 @@ def _values(
 
 
 def _vehicle(vehicle: VehicleParameters) -> dict[str, str]:
-    """What tells whether a policy is for the vehicle at hand."""
+    """Name, mass [kg] and maximum thrust [N] of the vehicle of a policy."""
     return {
         "vehicle": re.sub(r"[^\w .-]", "_", vehicle.name),  # it must not end a comment
         "mass": f"{vehicle.body.mass:.6g}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from propwash import _checks as checks
 from propwash._files import written_whole
+from propwash._rotation import rotation
 from propwash.identify._estimates import Identified, LogEstimate
 from propwash.identify._fit import checked
 from propwash.identify._open_loop import Flyer, Windows, commands, fly
@@ -35,8 +37,10 @@ _SHORTEST = 4.0
 """s in the air."""
 _INSIDE = 0.999
 """Fraction of the rows that are in the domain."""
-_FORCES = ("force_x", "force_y", "force_z")
-_TORQUES = ("torque_x", "torque_y", "torque_z")
+_COEFFICIENTS = {
+    "force": ("force_x", "force_y", "force_z"),
+    "torque": ("torque_x", "torque_y", "torque_z"),
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class FittedResidual:
 
         Raises ValueError for another quantity.
         """
-        checks.choice("quantity", quantity, ("force", "torque"))
+        checks.choice("quantity", quantity, tuple(_COEFFICIENTS))
         chosen = [score for score in self.held_out if score.quantity == quantity]
         before, after = (
             sum(float(np.sum(getattr(score, name) ** 2)) for score in chosen)
@@ -92,7 +96,7 @@ class FittedResidual:
             )
         lines += [
             f"  {quantity}: not reduced; the vehicle has no residual {quantity}"
-            for quantity in ("force", "torque")
+            for quantity in _COEFFICIENTS
             if not self.improves(quantity)
         ]
         return "\n".join(lines)
@@ -129,13 +133,14 @@ class _ResidualPart:
         vehicle = self.vehicle.replace(residual=residual)
         return Flyer(vehicle, self.voltage, total, slopes)
 
+    @cached_property
     def features(self) -> Array:
-        """Returns (K, 10): velocity, rates, thrust and torque of the rotors at the window rows."""
+        """(K, 10): velocity, rates, thrust and torque of the rotors at the window rows."""
         rows = np.unique(self.windows.rows)
         flight = self.flight
         assert flight.velocity is not None
         assert flight.attitude is not None
-        velocity = _in_body(flight.attitude[rows], flight.velocity[rows])
+        velocity = np.einsum("kji,kj->ki", rotation(flight.attitude[rows]), flight.velocity[rows])
         speeds = self._speeds()[rows]
         squares = speeds * np.abs(speeds)
         rotors = self.vehicle.rotors
@@ -164,27 +169,24 @@ class _ResidualPart:
         return speeds
 
     def errors(
-        self, residual: ResidualParameters, names: Sequence[str], threads: int, derivatives: bool
+        self, residual: ResidualParameters, quantity: str, threads: int, derivatives: bool
     ) -> tuple[Array, Array]:
         """Returns mean force or torque that a window leaves (W, 3), body frame, and (W, 3, V)."""
-        flyer = self.flyer(residual, names if derivatives else ())
-        is_force = names is _FORCES
+        flyer = self.flyer(residual, _COEFFICIENTS[quantity] if derivatives else ())
+        is_force = quantity == "force"
         record = "velocity" if is_force else "body_rates"
         flown = getattr(fly(self.windows, flyer, is_force, threads, (record,)), record)[:, :, -1]
         ends = self.windows.starts + self.windows.samples
         measured = getattr(self.flight, record)[ends]
-        seconds = self.windows.samples * self.period
+        changes = np.stack([measured - flown[0], *flown[1:]])
+        changes /= self.windows.samples * self.period
         if is_force:
             middle = self.windows.starts + self.windows.samples // 2
             assert self.flight.attitude is not None
-            of_layer = [
-                _in_body(self.flight.attitude[middle], part)
-                for part in (measured - flown[0], *flown[1:])
-            ]
-            wrenches = np.stack(of_layer) * (self.vehicle.body.mass / seconds)
+            matrices = rotation(self.flight.attitude[middle]) * self.vehicle.body.mass
+            wrenches = np.einsum("kji,lkj->lki", matrices, changes)
         else:
-            inertia = np.array(self.vehicle.body.inertia) / seconds
-            wrenches = np.stack([measured - flown[0], *flown[1:]]) @ inertia.T
+            wrenches = changes @ np.array(self.vehicle.body.inertia).T
         return wrenches[0], np.moveaxis(wrenches[1:], 0, -1)
 
 
@@ -220,21 +222,21 @@ def fit_residual(
         parts = _divided(parts[0])
     scores = []
     for k, part in enumerate(parts):
-        domain = _domain([*parts[:k], *parts[k + 1 :]])
-        outside = float(np.mean(_squares(part.features(), domain) > 1.0))
-        for names in (_FORCES, _TORQUES):
-            residual = _fitted([*parts[:k], *parts[k + 1 :]], domain, names, ridge, threads)
+        others = [*parts[:k], *parts[k + 1 :]]
+        domain = _domain(others)
+        outside = float(np.mean(_squares(part.features, domain) > 1.0))
+        for quantity in _COEFFICIENTS:
+            residual = _fitted(others, domain, quantity, ridge, threads)
             left = [
-                np.sqrt(np.mean(part.errors(each, names, threads, False)[0] ** 2, axis=0))
+                np.sqrt(np.mean(part.errors(each, quantity, threads, False)[0] ** 2, axis=0))
                 for each in (domain, residual)
             ]
-            quantity = "force" if names is _FORCES else "torque"
             scores.append(ResidualScore(part.name, quantity, left[0], left[1], outside))
     result = FittedResidual(base, tuple(scores))
     residual = domain = _domain(parts)
-    for names in (_FORCES, _TORQUES):
-        if result.improves("force" if names is _FORCES else "torque"):
-            fitted = _fitted(parts, domain, names, ridge, threads)
+    for quantity, names in _COEFFICIENTS.items():
+        if result.improves(quantity):
+            fitted = _fitted(parts, domain, quantity, ridge, threads)
             residual = residual.replace(**{name: getattr(fitted, name) for name in names})
     if residual is domain:
         return result
@@ -279,7 +281,7 @@ def _divided(part: _ResidualPart) -> list[_ResidualPart]:
 
 def _domain(parts: Sequence[_ResidualPart]) -> ResidualParameters:
     """Returns an ellipsoid that contains nearly all rows, without coefficients."""
-    features = np.concatenate([part.features() for part in parts])
+    features = np.concatenate([part.features for part in parts])
     centre = np.zeros(10)
     symmetric = [0, 2, 6]  # forward and upward velocity, thrust
     centre[symmetric] = features[:, symmetric].mean(axis=0)
@@ -309,13 +311,14 @@ def _squares(features: Array, domain: ResidualParameters) -> Array:
 def _fitted(
     parts: Sequence[_ResidualPart],
     domain: ResidualParameters,
-    names: Sequence[str],
+    quantity: str,
     ridge: float,
     threads: int,
 ) -> ResidualParameters:
-    """Returns the domain with the coefficients `names` that minimise the squared errors."""
+    """Returns the domain with the coefficients of "force" or "torque" by least squares."""
+    names = _COEFFICIENTS[quantity]
     errors, slopes = zip(
-        *(part.errors(domain, names, threads, True) for part in parts), strict=True
+        *(part.errors(domain, quantity, threads, True) for part in parts), strict=True
     )
     right = np.concatenate(errors).ravel()
     left = np.concatenate(slopes).reshape(len(right), -1)
@@ -329,10 +332,3 @@ def _fitted(
         zip(names, np.split(solved, np.cumsum(sizes)[:-1]), strict=True)
     )
     return domain.replace(**blocks)
-
-
-def _in_body(attitude: Array, vectors: Array) -> Array:
-    """Returns vectors (…, 3) of the world in the body frame; attitude: (…, 4)."""
-    w, axis = attitude[..., :1], -attitude[..., 1:]
-    t = 2.0 * np.cross(axis, vectors)
-    return np.asarray(vectors + w * t + np.cross(axis, t))
