@@ -3,11 +3,12 @@
 #include <array>
 #include <vector>
 
+#include "device_arrays.hpp"
 #include "evaluation.hpp"
 #include "modules.hpp"
 #include "propwash/learn/impl/land.hpp"
+#include "propwash/learn/impl/race.hpp"
 #include "propwash/learn/impl/track.hpp"
-#include "race.hpp"
 #include "scene_class.hpp"
 
 namespace propwash::bindings {
@@ -144,6 +145,17 @@ class RaceCourses {
                          target.mutable_data(), seen.mutable_data(), scaled.mutable_data());
     return py::make_tuple(target, seen, scaled);
   }
+  /// The courses, with all that they point to, for memory at an address.
+  py::bytes placed_at(std::uintptr_t address) const {
+    DeviceArrays arrays(address);
+    arrays.add(courses_.data(), courses_.size());
+    auto placed = courses_;
+    for (auto& course : placed) {
+      course.gates = arrays.add(course.gates, gates_);
+      course.scene = arrays.add(course.scene);
+    }
+    return arrays.bytes(placed);
+  }
 
  private:
   /// Checks the indices, which subclasses of a task and its users can change.
@@ -180,9 +192,9 @@ std::vector<std::array<double, 4>> gate_passages(const std::array<double, 3>& ce
   std::vector<std::array<double, 4>> found;
   for (py::ssize_t row = 0; row + 1 < position.shape(0); ++row) {
     double fraction{};
-    learn::Row<double> through;
+    Vec3<double> through;
     if (learn::detail::passes(gate, place(row), place(row + 1), fraction, through)) {
-      found.push_back({static_cast<double>(row), fraction, through[1], through[2]});
+      found.push_back({static_cast<double>(row), fraction, through.y, through.z});
     }
   }
   return found;
@@ -205,7 +217,9 @@ void bind_races(py::module_& m) {
           "weights: a RaceReward.")
       .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
            "Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of "
-           "propwash.gym.Race.");
+           "propwash.gym.Race.")
+      .def("placed_at", &RaceCourses::placed_at, "address"_a,
+           "Returns the bytes of the courses for the memory of a device at an address.");
 }
 
 }  // namespace

@@ -128,5 +128,6 @@
 #include "propwash/world/scene_index.hpp"
 #include "propwash/world/scene_view.hpp"
 #include "propwash/world/shapes.hpp"
+#include "propwash/world/spherecast.hpp"
 #include "propwash/world/stereo_error.hpp"
 #include "propwash/world/waypoints.hpp"

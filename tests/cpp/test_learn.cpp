@@ -9,11 +9,11 @@
 #include <propwash/learn/impl/hover.hpp>
 #include <propwash/learn/impl/land.hpp>
 #include <propwash/learn/impl/observation.hpp>
+#include <propwash/learn/impl/race.hpp>
 #include <propwash/learn/impl/track.hpp>
 #include <propwash/world/scene_index.hpp>
 #include <vector>
 
-#include "../../bindings/learn/race.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -288,9 +288,8 @@ TEST_CASE("a gate is passed only along its x axis and within its opening", "[lea
   const learn::RaceGate<float> gate{{5, 1, 2}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.6F};
   const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
     float fraction = not_one;
-    const auto centre = learn::xyz(gate.centre);
-    learn::Row<float> through;
-    return learn::detail::passes(gate, from - centre, to - centre, fraction, through);
+    pw::Vec3<float> through;
+    return learn::detail::passes(gate, from - gate.centre, to - gate.centre, fraction, through);
   };
   CHECK(passes({5, 0, 2}, {5, 2, 2}));
   CHECK(passes({5.7F, 0, 2.5F}, {5.7F, 2, 2.5F}));

@@ -99,8 +99,8 @@ IN_REGISTERS = {
     "float": ("physics", "process noise", "closed loop"),
     "double": ("physics", "process noise"),
 }
-"""Works that spill nothing for parallel rotors. On sm_100 the closed loop of eight rotors in double
-spills 48 bytes."""
+"""Works that spill nothing for parallel rotors, and in float for common parameters. On sm_100 the
+closed loop of eight rotors in double spills 48 bytes."""
 
 
 def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
@@ -111,7 +111,9 @@ def check(nvrtc: ctypes.CDLL, architecture: str, kernels: list[Kernel]) -> None:
     for kernel in kernels:
         assert binary.names[kernel.name].encode() in binary.cubin
         registers, spilled = usage(binary, kernel)
-        if kernel.shape == "PrincipalShape" and kernel.work in IN_REGISTERS[kernel.number]:
+        is_single = kernel.number == "float" and not kernel.individual
+        is_simple = is_single or kernel.shape == "PrincipalShape"
+        if is_simple and kernel.work in IN_REGISTERS[kernel.number]:
             assert spilled == 0, (kernel, registers)
     check_arithmetic(binary.ptx)
 
@@ -137,6 +139,16 @@ def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
     assert "warning" not in compiled(nvrtc, SOURCE, "sm_90", others, include=INCLUDE).log
 
 
+@pytest.mark.slow
+def test_a_fleet_without_a_residual_has_a_kernel_without_its_call(nvrtc: ctypes.CDLL) -> None:
+    for work, calls in (("closed loop", False), ("every feature", True)):
+        kernel = Kernel(shape="GeneralShape", work=work)
+        binary = fleet_kernels(nvrtc, "sm_90", [kernel])
+        assert ("outlined_residual" in binary.ptx) == calls
+        registers, _ = usage(binary, kernel)
+        assert (registers > 128) == calls  # 16 warps on a multiprocessor need at most 128
+
+
 @pytest.mark.parametrize(
     "architecture",
     ["sm_90", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sm_80", "sm_100"))],
@@ -144,7 +156,7 @@ def test_a_closed_loop_compiles_for_a_gpu(nvrtc: ctypes.CDLL) -> None:
 def test_the_kernels_of_environments_compile_for_a_gpu(
     nvrtc: ctypes.CDLL, architecture: str
 ) -> None:
-    tasks = [f"propwash::learn::{task}Env" for task in ("Hover", "Track", "Land")]
+    tasks = [f"propwash::learn::{task}Env" for task in ("Hover", "Track", "Land", "Race")]
     names = [
         f"propwash::learn::env_{kind}<{task}>" for kind in ("judge", "begin") for task in tasks
     ]

@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 import propwash as pw  # noqa: E402
 import propwash.gym as pg  # noqa: E402
+import propwash.world as world  # noqa: E402
 from host_device import COMPILER, INCLUDE, HostDriver  # noqa: E402
 from propwash.fleet import _device  # noqa: E402
 from propwash.gym import torch_env  # noqa: E402
@@ -24,6 +25,36 @@ SHORT: dict[str, Any] = {"max_episode_steps": 23}
 AIR: dict[str, Any] = {
     "turbulence": pw.Dryden(6.0, 15.0, 6.0), "imu_bias": {"gyroscope": 0.01}, "dt": 0.002,
 }  # fmt: skip
+
+
+def every_shape() -> pw.Scene:
+    """Two gates, and a body of each kind around the start of the vehicles."""
+    tilted = (0.8, 0.4, -0.4, 0.2)
+    corners = [[-0.3, -1.2, 0.2], [0.8, -1.4, 0.3], [0.2, -1.3, 1.0], [0.3, -2.0, 0.4]]
+    items: list[Any] = [
+        world.Plane(name="ground"),
+        world.Gate(name="Gate1", position=(0.6, 0.0, 1.5), width=1.4, height=1.2),
+        world.Gate(name="Gate2", position=(2.0, 0.3, 1.6), width=1.4, height=1.2, attitude=tilted),
+        world.Box(name="box", size=(0.4, 0.5, 0.6), position=(0.0, 1.3, 1.6), attitude=tilted),
+        world.Sphere(name="ball", radius=0.3, position=(-1.0, 0.2, 1.0)),
+        world.Cylinder(
+            name="post", radius=0.2, height=0.9, position=(-0.3, 0.3, 2.5), attitude=tilted
+        ),
+        world.Capsule(
+            name="bar", radius=0.2, length=0.8, position=(-0.9, -0.6, 2.0), attitude=tilted
+        ),
+        world.Mesh(
+            name="mesh", vertices=corners, triangles=[[0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 2, 3]]
+        ),
+        world.Box(
+            name="cart",
+            size=(0.3, 0.3, 0.3),
+            motion=world.Waypoints([0.0, 1.0], [[-0.6, 0.9, 0.6], [3.0, 0.0, 0.6]]),
+        ),
+    ]
+    return pw.Scene(items, start=world.Start(position=(0.0, 0.0, 1.5)))
+
+
 KINDS: dict[str, tuple[type[pg.Task], dict[str, Any]]] = {
     "hover": (pg.Hover, {"bound": 1.5, "velocity": 2.0, **SHORT}),
     "hover, body": (pg.Hover, {"frame": "body", "bound": 1.5, **AIR, "index": 5}),
@@ -31,8 +62,17 @@ KINDS: dict[str, tuple[type[pg.Task], dict[str, Any]]] = {
     "track, body": (pg.Track, {"path": "circle", "frame": "body", "bound": 0.8, **AIR}),
     "land": (pg.Land, {"height": (0.1, 0.5), "speed": 2.0, **SHORT}),
     "land, body": (pg.Land, {"height": (0.1, 0.5), "frame": "body", **AIR}),
+    "race": (pg.Race, {"anywhere": True, "spread": 1.0, "max_episode_steps": 60}),
+    "race, body": (
+        pg.Race,
+        {"course": every_shape(), "anywhere": True, "frame": "body", "bound": 8.0, **AIR},
+    ),
+    "race, courses": (pg.Race, {"course_seed": [1, 2, 3], "radius": 0.3, "bound": 20.0, **SHORT}),
 }
-WEIGHTS = {pg.Hover: pg.HoverReward, pg.Track: pg.TrackReward, pg.Land: pg.LandReward}
+WEIGHTS = {
+    **{pg.Hover: pg.HoverReward, pg.Track: pg.TrackReward, pg.Land: pg.LandReward},
+    pg.Race: pg.RaceReward,
+}
 
 
 @pytest.fixture
@@ -142,7 +182,7 @@ def test_actions_that_are_no_numbers_are_zero_and_counted(driver: HostDriver) ->
 
 def test_other_environments_step_on_the_cpu(driver: HostDriver) -> None:
     others: list[tuple[type[pg.Task], dict[str, Any]]] = [
-        (pg.Race, {}),
+        (pg.Race, {"observation": ["state", "sensors"]}),
         (pg.Hover, {"scene": "alphapilot"}),
         (pg.Hover, {"autoreset_mode": "NEXT_STEP"}),
         (pg.Hover, {"action": "velocity"}),

@@ -33,16 +33,26 @@ struct RotorFlow {
   PROPWASH_MEMBERS(position_B, axis_B, spin, inflow, induced_in_hover)
 };
 
-/// The constants of the terms that depend on the air at the rotors.
-template <class P, int N>
+/// A flag that is never set, so that code which it would enable is not compiled.
+struct Never {
+  PROPWASH_FN constexpr operator bool() const { return false; }
+  PROPWASH_FN constexpr Never& operator=(bool) { return *this; }
+};
+/// A flag, or one that is never set.
+template <bool MayBeSet>
+using Flag = std::conditional_t<MayBeSet, bool, Never>;
+
+/// The constants of the terms that depend on the air at the rotors. Flow, Residual: whether there
+/// may be any.
+template <class P, int N, bool Flow = true, bool Residual = true>
 struct RotorAir {
   RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
-  bool has_flow = false;                ///< whether there is inflow or ground effect
-  bool has_induced_flow = false;        ///< whether momentum theory gives the induced velocity
+  Flag<Flow> has_flow{};                ///< whether there is inflow or ground effect
+  Flag<Flow> has_induced_flow{};        ///< whether momentum theory gives the induced velocity
   SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
   P ground_area{};                      ///< m^2, of ground_effect_factor
   P ground_height{};                    ///< m, world frame
-  bool has_residual = false;            ///< whether there is a residual
+  Flag<Residual> has_residual{};        ///< whether there is a residual
   ResidualParameters<P> residual{};     ///< that of with_inverse_axes
   PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height,
                    has_residual, residual)
@@ -51,10 +61,10 @@ struct RotorAir {
 /// No such terms.
 struct NoRotorAir {};
 
-/// The constants of the feet, one below each rotor.
-template <class P, int N>
+/// The constants of the feet, one below each rotor. Contact: whether there may be any.
+template <class P, int N, bool Contact = true>
 struct Feet {
-  bool has_contact = false;           ///< whether they touch the ground
+  Flag<Contact> has_contact{};        ///< whether they touch the ground
   SmallArray<Vec3<P>, N> rotors_B{};  ///< m, from the centre of mass to the rotor above each foot
   P leg{};                            ///< m, from a rotor down to its foot
   FootConstants<P> foot{};            ///< the same for all feet
@@ -136,6 +146,18 @@ struct GeneralShape {
   static constexpr bool has_rotor_air = true;  ///< whether the model has RotorAir and Feet
   /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 1.0;
+};
+
+/// GeneralShape with some of its further terms: each takes registers of a thread of a GPU, whether
+/// a vehicle has it or not. The numbers are those of GeneralShape.
+template <bool Flow, bool Residual, bool Contact>
+struct GeneralShapeWith : GeneralShape {
+  /// The air at the rotors.
+  template <class P, int N>
+  using Air = RotorAir<P, N, Flow, Residual>;
+  /// The feet.
+  template <class P, int N>
+  using FeetOf = Feet<P, N, Contact>;
 };
 
 /// The constants of the equations of motion. P is a scalar, common to all lanes, or a pack.

@@ -21,7 +21,8 @@ from propwash.gym._engine import PARTS, Engine
 from propwash.gym._hover import Hover
 from propwash.gym._land import Land
 from propwash.gym._options import Options
-from propwash.gym._rewards import HoverReward, LandReward, Reward, TrackReward
+from propwash.gym._race import Race, outcome
+from propwash.gym._rewards import HoverReward, LandReward, RaceReward, Reward, TrackReward
 from propwash.gym._state import HUGE
 from propwash.gym._task import Task
 from propwash.gym._track import Track
@@ -79,9 +80,30 @@ class _LandEnv(ctypes.Structure):
     )
 
 
-_KINDS: dict[type[Task], Any] = {Hover: _HoverEnv, Track: _TrackEnv, Land: _LandEnv}
-_MEMORY = {Track: "_phase", Land: "_distance"}
-"""What a task keeps for each episode; `_start` is its value at the start of the next one."""
+class _RaceEnv(ctypes.Structure):
+    _fields_ = (
+        *(*_weights(RaceReward), ("radius", _F), ("bound", _F), ("period", _D), ("courses", _P)),
+        *(("rows", _P * 8), ("start", _P), ("first", _P)),
+    )
+
+
+_KINDS: dict[type[Task], Any] = {
+    **{Hover: _HoverEnv, Track: _TrackEnv, Land: _LandEnv},
+    Race: _RaceEnv,
+}
+_MEMORY: dict[type[Task], tuple[str, ...]] = {
+    **{Hover: (), Track: ("_phase",), Land: ("_distance",)},
+    Race: (
+        *("course", "next", "time", "_passed", "collided", "_before", "_clearance"),
+        "_skipped",
+    ),
+}
+"""What a task keeps for each episode."""
+_STARTS: dict[type[Task], tuple[str, ...]] = {
+    **{Hover: (), Track: ("_start",), Land: ("_start",)},
+    Race: ("_start", "_first"),
+}
+"""What its next episode begins with."""
 
 
 def make(
@@ -155,27 +177,27 @@ class _Steps:
         task, state, n = engine.task, engine.state, engine.size
         self._memory = [
             *((state, name) for name in (*STATE, "action", "previous_action", "steps")),
-            *((engine, "_episodes"), *([(task, _MEMORY[type(task)])] if self._has_memory else [])),
+            *((engine, "_episodes"), *((task, name) for name in _MEMORY[type(task)])),
         ]
         self._tensors = [self._copied(getattr(*each)) for each in self._memory]
+        self._of_task = self._tensors[len(STATE) + 4 :]
         self._read = {name: self._copied(getattr(state, name)) for name in STATE}
         names = [name for name in PARTS if name in engine._drawn_names]
         self._next = {name: self._copied(engine._parts[name]) for name in names}
         self._starts = {name: self._repeated(tensor) for name, tensor in self._next.items()}
-        self._task_starts = self._repeated(self._tensors[-1]) if self._has_memory else None
+        self._task_starts = {
+            name: self._repeated(self._copied(getattr(task, name))) for name in _STARTS[type(task)]
+        }
         self._rates, self._thrust = self._new(n, 3), self._new(n)
         self._rows = self._made_rows()
-        self._task, self._infos = self._made_task(task)
+        self._infos: dict[str, torch.Tensor] = {}
+        self._task = self._made_task(task)
         kind = f"propwash::learn::{type(task).__name__}Env"
         entries = ("env_act", f"env_judge<{kind}>", f"env_begin<{kind}>")
         self._kernels = self._driver.functions([f"propwash::learn::{name}" for name in entries])
         actions = engine.actions
         scales = (*actions._max_rates, actions._weight, actions._reserve)
         self._map = (_F * 5)(*scales)
-
-    @property
-    def _has_memory(self) -> bool:
-        return type(self._engine.task) in _MEMORY
 
     # ---- memory ----
 
@@ -203,29 +225,49 @@ class _Steps:
         rows.bound, rows.limit = HUGE, engine.limit
         return rows
 
-    def _made_task(self, task: Any) -> tuple[ctypes.Structure, dict[str, torch.Tensor]]:
-        """The argument of the kernels, and the infos that they write."""
-        n = self._engine.size
+    def _made_task(self, task: Any) -> ctypes.Structure:
+        """The argument of the kernels; makes the tensors of infos that they write."""
         made = _KINDS[type(task)]()
         for name in task.weights.__struct_fields__:
             setattr(made, f"weight_{name}", getattr(task.weights, name))
-        infos = {"distance": self._new(n)}
+        for name, start in zip(("start", "first"), self._task_starts.values(), strict=False):
+            setattr(made, name, start.data_ptr())
+        if isinstance(task, Race):
+            self._set_race(made, task)
+            return made
+        n = self._engine.size
         if isinstance(task, Land):
             made.bounds[:] = task._bounds
-            infos = {"success": self._new(n, dtype=torch.bool), "speed": self._new(n)}
-            infos["distance"] = self._tensors[-1]
+            self._infos = {"success": self._new(n, dtype=torch.bool), "speed": self._new(n)}
         else:
             made.bound = task.bound
+        self._infos["distance"] = self._of_task[0] if isinstance(task, Land) else self._new(n)
         if isinstance(task, Track):
             table, made.length, made.speed = task._path.__getstate__()
             self._table = self._copied(table)
             made.table, made.period = self._table.data_ptr(), self._engine.period
-            made.phase = self._tensors[-1].data_ptr()
-        if self._task_starts is not None:
-            made.start = self._task_starts.data_ptr()
-        for name, tensor in infos.items():
+            made.phase = self._of_task[0].data_ptr()
+        for name, tensor in self._infos.items():
             setattr(made, name, tensor.data_ptr())
-        return made, infos
+        return made
+
+    def _set_race(self, made: Any, task: Race) -> None:
+        made.radius, made.bound, made.period = task.radius, task.bound, self._engine.period
+        made.rows[:] = [tensor.data_ptr() for tensor in self._of_task]
+        size = len(task._gates.placed_at(0))
+        self._table = self._new(size, dtype=torch.uint8)
+        made.courses = self._table.data_ptr()
+        placed = bytearray(task._gates.placed_at(made.courses))
+        self._table.copy_(torch.frombuffer(placed, dtype=torch.uint8))
+
+    def _infos_of(self, diverged: torch.Tensor) -> dict[str, torch.Tensor]:
+        """The infos of a step, which hold for episodes that end with it."""
+        if not isinstance(self._engine.task, Race):
+            return {"diverged": diverged, **self._infos}
+        _, passed, time, _, collided, *_, skipped = self._of_task
+        is_last = passed == self._engine.task.count
+        made = outcome(passed - skipped, time, collided, is_last, diverged, torch.where)
+        return {"diverged": diverged, **made}
 
     def to_host(self) -> None:
         """Copies the memory to the host, which may change it."""
@@ -237,10 +279,14 @@ class _Steps:
             engine.state.any_diverged = False
             if isinstance(engine.task, Track):
                 engine.task._is_stale = True
+            if isinstance(engine.task, Race):
+                engine.task._seen = None
         self._host_is_current, self._device_is_current = True, False
 
     def _to_device(self) -> None:
         if not self._device_is_current:
+            if isinstance(self._engine.task, Race):
+                self._engine.task.look(self._engine.state.position)  # checks the indices
             for (owner, name), tensor in zip(self._memory, self._tensors, strict=True):
                 tensor.copy_(torch.from_numpy(getattr(owner, name)))
             self._drawn = self._engine._episodes.copy()
@@ -257,8 +303,8 @@ class _Steps:
             slot, row = self._copied(self._drawn[rows] % SLOTS), self._copied(rows)
             for name, tensor in self._starts.items():
                 tensor[slot, row] = self._copied(engine._parts[name][rows])
-            if self._task_starts is not None:
-                self._task_starts[slot, row] = self._copied(engine.task._start[rows])
+            for name, tensor in self._task_starts.items():
+                tensor[slot, row] = self._copied(getattr(engine.task, name)[rows])
         engine._is_ready[:] = False
         self._left = SLOTS
 
@@ -287,7 +333,7 @@ class _Steps:
         terminated, truncated, done, diverged = flags
         results = _Results(*(tensor.data_ptr() for tensor in (last, reward, *flags)))
         self._launch(1, self._task, results)
-        infos = self._ended(done, {"diverged": diverged, **self._infos}, clipped)
+        infos = self._ended(done, self._infos_of(diverged), clipped)
         self._fleet.reset_from(done, check=False, **self._next)
         self._fleet.read_into(**self._read)
         self._launch(2, self._task, done, seen)

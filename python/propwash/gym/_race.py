@@ -103,6 +103,21 @@ def _overlap(one: Gate, other: Gate) -> bool:
     return not bool(((p.max(0) <= q.min(0)) | (q.max(0) <= p.min(0))).any())
 
 
+def outcome(
+    passed: Any, time: Any, collided: Any, is_last: Any, diverged: Any, where: Any
+) -> dict[str, Any]:
+    """The infos of runs, from arrays or tensors (n,): gates passed, time [s] of the last of them,
+    whether the course ended with it, and `where` of their library."""
+    has_failed = collided | diverged
+    return {
+        "gates": passed,
+        "time": time,
+        "score": where(has_failed | (passed == 0), 0.0, race.POINTS * passed - time),
+        "collision": collided,
+        "finished": is_last & ~has_failed,
+    }
+
+
 class Race(Judged):
     """Pass gates in order; a collision with the scene ends the run with score 0.
 
@@ -306,16 +321,9 @@ class Race(Judged):
 
     def info(self, state: State) -> Mapping[str, Any]:
         """Returns gates, time, score, collision and finished of each run."""
-        passed = self.next - self._skipped
-        score = race.POINTS * passed - self.time
-        has_failed = self.collided | state.diverged | (passed == 0)
-        return {
-            "gates": passed,
-            "time": self.time.copy(),
-            "score": np.where(has_failed, 0.0, score),
-            "collision": self.collided.copy(),
-            "finished": (self.next == self.count) & ~self.collided & ~state.diverged,
-        }
+        time, collided = self.time.copy(), self.collided.copy()
+        is_last = self.next == self.count
+        return outcome(self.next - self._skipped, time, collided, is_last, state.diverged, np.where)
 
     def measures(self, result: Evaluation) -> dict[str, float]:
         """Returns gates, finished runs, collisions, scores and times."""

@@ -47,9 +47,9 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     copied. Tensors remain valid in later steps, except the observation of an environment made with
     copy=False, whose memory every step overwrites.
 
-    For CUDA, environments of `Hover`, `Track` and `Land` made here are computed on the GPU with the
-    extra `cuda` and the options that `docs/gpu-kernels.md` lists; a RuntimeWarning says if they
-    cannot be. The arrays of others are copied through pinned memory on the current stream.
+    For CUDA, environments of `Hover`, `Track`, `Land` and `Race` made here are computed on the GPU
+    with the extra `cuda` and the options that `docs/gpu-kernels.md` lists; a RuntimeWarning says if
+    they cannot be. The arrays of others are copied through pinned memory on the current stream.
 
     Args:
         env_or_kind: A task class, such as `propwash.gym.Hover`, or an existing vector environment.

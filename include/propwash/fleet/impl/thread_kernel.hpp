@@ -47,12 +47,37 @@ PROPWASH_FN FleetFeatures features_of(const FleetBatch<T>& batch) {
                      batch.action_delay != nullptr);
 }
 
+namespace detail {
+
+/// Whether a switch is on in features, or is read at run time.
+constexpr bool has_feature(FleetFeatures features, bool TickSwitches::* which) {
+  TickSwitches one;
+  TickSwitches::members(one, [](auto&... each) PROPWASH_LAMBDA { ((each = false), ...); });
+  one.*which = true;
+  return (features & features_of(one, false, false, false)) != 0;
+}
+
+template <class Shape, FleetFeatures Features>
+struct ShapeOfThread {
+  using type = Shape;
+};
+template <FleetFeatures Features>
+struct ShapeOfThread<GeneralShape, Features> {
+  using type = GeneralShapeWith<has_feature(Features, &TickSwitches::rotor_flow),
+                                has_feature(Features, &TickSwitches::residual),
+                                has_feature(Features, &TickSwitches::contact)>;
+};
+
+}  // namespace detail
+
 /// A kernel for one number type, number of rotors, shape, integrator, work, and features.
 template <class T, int N, class Shape, class Method, TickWork Work,
           FleetFeatures Features = features_at_run_time>
 struct FleetThread {
-  using Number = T;                              ///< float or double
-  using Constants = TickConstants<T, N, Shape>;  ///< of one vehicle
+  using Number = T;  ///< float or double
+  /// The shape with the terms that fixed features have.
+  using Model = typename detail::ShapeOfThread<Shape, Features>::type;
+  using Constants = TickConstants<T, N, Model>;  ///< of one vehicle
 
   /// The constants of a vehicle, from its block of FleetBatch::constants: [number][lane], in the
   /// order of for_each_number, the same for every N.
@@ -104,7 +129,7 @@ struct FleetThread {
   }
   PROPWASH_FN static auto of(const FleetBatch<T>& batch, const Constants& constants,
                              std::size_t vehicle) {
-    return detail::FleetStepper<FleetThread, T, warp_lanes, N, Shape, Method, Work>(
+    return detail::FleetStepper<FleetThread, T, warp_lanes, N, Model, Method, Work>(
         batch, constants, vehicle / warp_lanes, vehicle % warp_lanes);
   }
 };

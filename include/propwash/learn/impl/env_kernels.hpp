@@ -8,6 +8,7 @@
 #include "propwash/learn/impl/hover.hpp"
 #include "propwash/learn/impl/land.hpp"
 #include "propwash/learn/impl/observation.hpp"
+#include "propwash/learn/impl/race.hpp"
 #include "propwash/learn/impl/track.hpp"
 
 #if defined(__CUDACC__)
@@ -146,6 +147,47 @@ struct TrackEnv {
     if (rows.in_body != 0) rotate_to_body(state.attitude, 1, ahead_columns / 3, extras);
     detail::observe(rows, i, target, seen, width);
     append({ahead_columns, extras}, 1, seen, width, width - ahead_columns);
+  }
+};
+
+/// Passing gates.
+struct RaceEnv {
+  static constexpr std::size_t width =
+      state_columns + action_columns + race_columns + race_scaled_columns;
+  RaceReward<float> weights;
+  RaceRules<float> rules;
+  const RaceCourse<float>* courses;
+  RaceRows<float> all;        ///< of all environments
+  std::int64_t* skipped;      ///< gates before the first one to pass
+  const float* start;         ///< m, the position at the start, (slots, size, 3)
+  const std::int64_t* first;  ///< the first gate to pass, (slots, size)
+
+  void judge(const EnvRows& rows, std::size_t i, float* reward, bool* over) const {
+    judge_race(detail::state_of(rows, i), courses, rules, weights, rows.steps + i, of(i), reward,
+               over);
+  }
+  void begin(const EnvRows&, std::size_t i, std::size_t drawn) const {
+    const RaceRows<float> mine = of(i);
+    *mine.next = skipped[i] = first[drawn];
+    *mine.time = 0.0;
+    *mine.passed = *mine.collided = false;
+    *mine.clearance = 0.0F;
+    for (std::size_t k = 0; k < 3; ++k) mine.before[k] = start[3 * drawn + k];
+  }
+  void observe(const EnvRows& rows, std::size_t i, float* seen) const {
+    float target[3], extras[race_columns], scaled[race_scaled_columns];
+    const StateRows<float> state = detail::state_of(rows, i);
+    look_at_gates(courses, all.course + i, all.next + i, state.position, 1, target, extras, scaled);
+    if (rows.in_body != 0) rotate_to_body(state.attitude, 1, race_columns / 3, extras);
+    detail::observe(rows, i, target, seen, width);
+    append({race_columns, extras}, 1, seen, width, state_columns + action_columns);
+    append({race_scaled_columns, scaled}, 1, seen, width, width - race_scaled_columns);
+  }
+
+ private:
+  RaceRows<float> of(std::size_t i) const {
+    return {all.course + i,   all.next + i,       all.time + i,     all.passed + i,
+            all.collided + i, all.before + 3 * i, all.clearance + i};
   }
 };
 

@@ -2,45 +2,22 @@
 /// @file
 /// Racing through gates in order: passed gates, collisions and reward.
 
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "propwash/learn/impl/rows.hpp"
 #include "propwash/math/finite.hpp"
-#include "propwash/world/collide.hpp"
+#include "propwash/world/spherecast.hpp"
 
 namespace propwash::learn {
-
-/// x, y, z and an unused number in one register, for vectors that are looked up for each vehicle.
-template <class T>
-using Row = Pack<T, 4>;
-template <class T>
-Row<T> row_of(const Vec3<T>& v) {
-  return typename Row<T>::Vector{v.x, v.y, v.z, T(0)};
-}
-template <class T>
-Vec3<T> xyz(const Row<T>& row) {
-  return {row[0], row[1], row[2]};
-}
 
 /// A gate, to be passed along x of its axes; y is to the left, z up.
 template <class T>
 struct RaceGate {
-  Row<T> centre;              ///< m, world frame
-  Row<T> along;               ///< unit, world frame
-  Row<T> rotation[3];         ///< rows of the matrix from gate to world frame
+  Vec3<T> centre;             ///< m, world frame
+  Vec3<T> along, left, up;    ///< unit, its axes in the world frame
   T half_width, half_height;  ///< m, of the opening
-
-  /// along, left, up: the axes of the gate in the world frame.
-  RaceGate(const Vec3<T>& centre, const Vec3<T>& along, const Vec3<T>& left, const Vec3<T>& up,
-           T half_width, T half_height)
-      : centre(row_of(centre)),
-        along(row_of(along)),
-        rotation{row_of(Vec3<T>{along.x, left.x, up.x}), row_of(Vec3<T>{along.y, left.y, up.y}),
-                 row_of(Vec3<T>{along.z, left.z, up.z})},
-        half_width(half_width),
-        half_height(half_height) {}
 };
 
 /// A course: gates in order, and the scene for collision checks. The last gate is repeated twice,
@@ -75,8 +52,8 @@ namespace detail {
 
 /// A vector in the axes of a gate.
 template <class T>
-Row<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
-  return gate.rotation[0] * v.x + gate.rotation[1] * v.y + gate.rotation[2] * v.z;
+PROPWASH_FN Vec3<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
+  return {dot(gate.along, v), dot(gate.left, v), dot(gate.up, v)};
 }
 
 /// ln x for a normal x > 0, with an error of one unit in the last place; branch-free, so that a
@@ -105,13 +82,12 @@ inline float log_of(float x) {
 /// place there, in the axes of the gate.
 template <class T>
 bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& fraction,
-            Row<T>& through) {
-  const Vec3<T> along = xyz(gate.along);
-  const T first = dot(start, along), second = dot(end, along);
+            Vec3<T>& through) {
+  const T first = dot(start, gate.along), second = dot(end, gate.along);
   if (!(first < T(0)) || second < T(0)) return false;
   fraction = first / (first - second);
   through = in_gate(gate, start + (end - start) * fraction);
-  return abs(through[1]) <= gate.half_width && abs(through[2]) <= gate.half_height;
+  return abs(through.y) <= gate.half_width && abs(through.z) <= gate.half_height;
 }
 
 }  // namespace detail
@@ -139,7 +115,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     const RaceCourse<T>& course = courses[rows.course[i]];
     const RaceGate<T>& gate = course.gates[rows.next[i]];
     const Vec3<T> here = detail::row3(state.position, i), previous = detail::row3(rows.before, i);
-    const Vec3<T> centre = xyz(gate.centre), start = previous - centre, end = here - centre;
+    const Vec3<T> start = previous - gate.centre, end = here - gate.centre;
     T far = norm(end);
     T value = weights.progress * (norm(start) - far) -
               weights.body_rates * squared_norm(detail::row3(state.body_rates, i));
@@ -155,14 +131,14 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     }
     bool collided = hit.id >= 0;
     T fraction{};
-    Row<T> through;
+    Vec3<T> through;
     const bool passed = rows.next[i] < course.count &&
                         detail::passes(gate, start, end, fraction, through) &&
                         !(collided && hit.fraction < double{fraction});
     if (passed) {
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;
       ++rows.next[i];
-      far = norm(here - xyz(course.gates[rows.next[i]].centre));
+      far = norm(here - course.gates[rows.next[i]].centre);
       value += weights.gate;
     }
     const bool finished = rows.next[i] == course.count;
@@ -191,22 +167,22 @@ void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
   for (std::size_t i = 0; i < size; ++i, seen += race_columns, arguments += race_scaled_columns) {
     const RaceGate<T>& gate = courses[course[i]].gates[next[i]];
     const RaceGate<T>& after = (&gate)[1];
-    const Row<T> here = row_of(detail::row3(position, i)), from = here - gate.centre;
-    const T distance = norm(xyz(from));
-    const Row<T> place = detail::in_gate(gate, xyz(from));
-    const Row<T> exp_arsinh = abs(place) + sqrt(place * place + T(1));
-    select(place < Row<T>(T(0)), -exp_arsinh, exp_arsinh).store(arguments);
+    const Vec3<T> here = detail::row3(position, i), from = here - gate.centre;
+    const T distance = norm(from);
+    const Vec3<T> place = detail::in_gate(gate, from);
+    for (int k = 0; k < 3; ++k) {
+      const T exp_arsinh = abs(place[k]) + sqrt(place[k] * place[k] + T(1));
+      arguments[k] = place[k] < T(0) ? -exp_arsinh : exp_arsinh;
+    }
     arguments[3] = distance + T(0.1);
-    // a store also writes a fourth number, which the next one replaces
-    gate.along.store(seen);
-    (after.centre - here).store(seen + 3);
-    after.along.store(seen + 6);
-    const Row<T> direction = from * (T(1) / (distance + T(1e-3)));
-    std::memcpy(seen + 9, &direction, 3 * sizeof(T));
-    std::memcpy(target + 3 * i, &gate.centre, 3 * sizeof(T));
+    const Vec3<T> parts[] = {gate.along, after.centre - here, after.along,
+                             from * (T(1) / (distance + T(1e-3)))};
+    for (std::size_t k = 0; k < race_columns; ++k) seen[k] = parts[k / 3][static_cast<int>(k % 3)];
+    for (int k = 0; k < 3; ++k) target[3 * i + std::size_t(k)] = gate.centre[k];
   }
   for (std::size_t i = 0; i < size * race_scaled_columns; ++i) {
-    scaled[i] = std::copysign(T(1), scaled[i]) * detail::log_of(abs(scaled[i]));
+    const T magnitude = detail::log_of(abs(scaled[i]));
+    scaled[i] = scaled[i] < T(0) ? -magnitude : magnitude;
   }
 }
 
