@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def every_shape() -> pw.Scene:
             motion=world.Waypoints([0.0, 1.0], [[-0.6, 0.9, 0.6], [3.0, 0.0, 0.6]]),
         ),
     ]
-    return pw.Scene(items, start=world.Start(position=(0.0, 0.0, 1.5)))
+    return pw.Scene(items, start=world.Start(position=(0.0, 0.0, 1.5))).at(0.0)
 
 
 KINDS: dict[str, tuple[type[pg.Task], dict[str, Any]]] = {
@@ -62,12 +63,12 @@ KINDS: dict[str, tuple[type[pg.Task], dict[str, Any]]] = {
     "track, body": (pg.Track, {"path": "circle", "frame": "body", "bound": 0.8, **AIR}),
     "land": (pg.Land, {"height": (0.1, 0.5), "speed": 2.0, **SHORT}),
     "land, body": (pg.Land, {"height": (0.1, 0.5), "frame": "body", **AIR}),
-    "race": (pg.Race, {"anywhere": True, "spread": 1.0, "max_episode_steps": 60}),
+    "race": (pg.Race, {"anywhere": True, "spread": 2.0, "max_episode_steps": 200}),
     "race, body": (
         pg.Race,
         {"course": every_shape(), "anywhere": True, "frame": "body", "bound": 8.0, **AIR},
     ),
-    "race, courses": (pg.Race, {"course_seed": [1, 2, 3], "radius": 0.3, "bound": 20.0, **SHORT}),
+    "race, courses": (pg.Race, {"course_seed": [1, 2, 3], "spread": 2.0, "max_episode_steps": 99}),
 }
 WEIGHTS = {
     **{pg.Hover: pg.HoverReward, pg.Track: pg.TrackReward, pg.Land: pg.LandReward},
@@ -109,18 +110,21 @@ def check_same(cpu: Any, device: Any) -> None:
             assert value.numpy().tobytes() == device[name].cpu().numpy().tobytes(), name
 
 
-def fly(cpu: TorchVectorEnv, device: TorchVectorEnv, steps: int, seed: int) -> int:
-    """Steps both with the same actions, some out of range; returns the episodes that ended."""
+def fly(cpu: TorchVectorEnv, device: TorchVectorEnv, steps: int, seed: int) -> Counter[str]:
+    """Steps both with the same actions, some out of range; counts the episodes that ended, and of
+    those of a race the collisions and finished runs."""
     numbers = np.random.default_rng(seed).uniform(-1.1, 1.1, (steps, SIZE, 4))
-    ended = 0
+    counts: Counter[str] = Counter()
     for row in np.concatenate([numbers[: steps // 2], 0.1 * numbers[steps // 2 :]]):
         actions = torch.from_numpy(row.astype(np.float32))
         a, b = cpu.step(actions), device.step(actions)
         names = ("observation", "reward", "terminated", "truncated")
         check_same(*(dict(zip(names, each[:4], strict=True)) for each in (a, b)))
         check_same(a[4], b[4])
-        ended += int((a[2] | a[3]).sum())
-    return ended
+        counts["ended"] += int((a[2] | a[3]).sum())
+        for name in ("collision", "finished"):
+            counts[name] += int(a[4].get("final_info", {}).get(name, torch.zeros(1)).sum())
+    return counts
 
 
 @needs_compiler
@@ -129,13 +133,16 @@ def fly(cpu: TorchVectorEnv, device: TorchVectorEnv, steps: int, seed: int) -> i
 def test_a_device_gives_the_bits_of_the_cpu(driver: HostDriver, name: str) -> None:
     cpu, device = both(name)
     check_same({"seen": cpu.reset(seed=3)[0]}, {"seen": device.reset(seed=3)[0]})
-    assert fly(cpu, device, 1000, 1) > 100
+    counts = fly(cpu, device, 1000, 1)
+    assert counts["ended"] > 100
+    assert name != "race, body" or min(counts.values()) > 20
     assert cpu.unwrapped.fleet.snapshot() == device.unwrapped.fleet.snapshot()
 
 
 @needs_compiler
-def test_steps_continue_after_changes_on_the_host(driver: HostDriver) -> None:
-    cpu, device = both("track")
+@pytest.mark.parametrize("name", ["track", pytest.param("race, body", marks=pytest.mark.slow)])
+def test_steps_continue_after_changes_on_the_host(driver: HostDriver, name: str) -> None:
+    cpu, device = both(name)
     for envs in (cpu, device):
         envs.reset(seed=3)
     fly(cpu, device, 60, 1)
@@ -150,7 +157,16 @@ def test_steps_continue_after_changes_on_the_host(driver: HostDriver) -> None:
     for envs in (cpu, device):
         envs.reset(seed=4)
         envs.unwrapped.restore(snapshot)
-    assert fly(cpu, device, 40, 5) > 20
+    assert fly(cpu, device, 40, 5)["ended"] > 20
+
+
+@needs_compiler
+def test_a_course_that_does_not_exist_is_refused(driver: HostDriver) -> None:
+    _, device = both("race, courses")
+    device.reset(seed=0)
+    device.unwrapped.task.next[4] = 1000
+    with pytest.raises(IndexError, match="environment 4: expected course"):
+        device.step(torch.zeros(SIZE, 4))
 
 
 @needs_compiler
@@ -212,4 +228,4 @@ def test_without_a_gpu_a_warning_says_why(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_gpu_gives_the_bits_of_the_cpu(name: str) -> None:
     cpu, device = both(name)
     check_same({"seen": cpu.reset(seed=3)[0]}, {"seen": device.reset(seed=3)[0].cpu()})
-    assert fly(cpu, device, 1000, 1) > 100
+    assert fly(cpu, device, 1000, 1)["ended"] > 100

@@ -106,8 +106,11 @@ def _overlap(one: Gate, other: Gate) -> bool:
 def outcome(
     passed: Any, time: Any, collided: Any, is_last: Any, diverged: Any, where: Any
 ) -> dict[str, Any]:
-    """The infos of runs, from arrays or tensors (n,): gates passed, time [s] of the last of them,
-    whether the course ended with it, and `where` of their library."""
+    """The infos of runs, from arrays or tensors (n,).
+
+    passed: gates. time: s, of the last of them. is_last: whether the course ended with it. where:
+    the function of their library.
+    """
     has_failed = collided | diverged
     return {
         "gates": passed,

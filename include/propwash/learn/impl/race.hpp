@@ -177,8 +177,9 @@ void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
     arguments[3] = distance + T(0.1);
     const Vec3<T> parts[] = {gate.along, after.centre - here, after.along,
                              from * (T(1) / (distance + T(1e-3)))};
-    for (std::size_t k = 0; k < race_columns; ++k) seen[k] = parts[k / 3][static_cast<int>(k % 3)];
-    for (int k = 0; k < 3; ++k) target[3 * i + std::size_t(k)] = gate.centre[k];
+    static_assert(sizeof parts == race_columns * sizeof(T), "expected vectors of three numbers");
+    std::memcpy(seen, parts, sizeof parts);
+    std::memcpy(target + 3 * i, &gate.centre, sizeof gate.centre);
   }
   for (std::size_t i = 0; i < size * race_scaled_columns; ++i) {
     const T magnitude = detail::log_of(abs(scaled[i]));
