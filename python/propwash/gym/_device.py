@@ -225,7 +225,7 @@ class _Steps:
         rows.bound, rows.limit = HUGE, engine.limit
         return rows
 
-    def _made_task(self, task: Any) -> ctypes.Structure:
+    def _made_task(self, task: Any) -> Any:
         """The argument of the kernels; makes the tensors of infos that they write."""
         made = _KINDS[type(task)]()
         for name in task.weights.__struct_fields__:
