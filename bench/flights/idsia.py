@@ -109,6 +109,7 @@ def vehicle_of(values: Array, base: pw.VehicleParameters | None = None) -> pw.Ve
         )
     inertia = np.diag(np.array(base.body.inertia))
     lag, damping = x["lag"], np.multiply([x[f"damping_{axis}"] for axis in "xyz"], inertia)
+    damping = np.minimum(damping, 4.9 * inertia.min())  # the range of a vehicle
     return base.replace(
         rotors=tuple(rotors),
         motor={

@@ -39,7 +39,7 @@ CALIBRATION = 8.0
 EVERY = 60
 """Rows between windows of the fit of idsia.py."""
 FITTED = 12
-"""Training flights of `fit_vehicle` and `fit_residual`, whose cost grows faster than their number."""
+"""Training flights of `fit_vehicle` and `fit_residual`; their cost grows faster than the number."""
 HORIZONS = idsia.PERIOD * np.arange(1, idsia.STEPS + 1)
 MEASURED = ("position, measured attitude", "velocity, measured attitude")
 
@@ -85,14 +85,12 @@ def windows_of(flights: Iterable[tuple[logs.Flight, Array]], every: int = 1) -> 
     offset, full = vehicle.motor.speed_offset, float(np.mean(vehicle.motor.speed_max))
     tables, firsts = [], []
     for flight, starts in flights:
-        first = np.searchsorted(flight.time, starts[0] - 1e-9)
-        rows = slice(first, first + len(starts) + idsia.STEPS)
         motion = (flight.position, flight.velocity, flight.attitude, flight.body_rates)
-        position, velocity, attitude, rates = (part[rows] for part in motion if part is not None)
-        voltage = flight.voltage[rows, np.newaxis] / vehicle.battery.nominal_voltage
-        speeds = full * (offset + (1.0 - offset) * flight.duty[rows]) * voltage
+        position, velocity, attitude, rates = (part for part in motion if part is not None)
+        voltage = flight.voltage[:, np.newaxis] / vehicle.battery.nominal_voltage
+        speeds = full * (offset + (1.0 - offset) * flight.duty) * voltage
         tables.append(np.hstack([position, velocity, attitude[:, [1, 2, 3, 0]], rates, speeds]))
-        firsts.append(np.arange(0, len(starts), every))
+        firsts.append(np.searchsorted(flight.time, starts[::every] - 1e-9))
     return idsia.Windows(tables, firsts)
 
 
@@ -147,7 +145,7 @@ def identification(
     }
     for name, parts in means.items():
         idsia.show(name, np.stack([parts[key] for key in idsia.SCALES], axis=1))
-    print(f"{MEASURED}, h = {idsia.SHOWN}")
+    print(f"{'; '.join(MEASURED)}: h = {idsia.SHOWN}")
     for name, parts in means.items():
         cells = [f"{parts[key][row - 1]:.4f}" for key in MEASURED for row in idsia.SHOWN]
         print(f"| {name} | {' | '.join(cells)} |")
@@ -175,6 +173,9 @@ def main() -> None:
     idsia.show("fitted 0.5 s ahead", idsia.means_of(errors))
     print({name: round(float(value), 4) for name, value in zip(idsia.FREE, values, strict=True)})
     trefoils = [path for path, chosen in zip(paths, in_trefoil, strict=True) if chosen]
+    if not trefoils:
+        print("tasks 2 and 3: no folder *_trefoil")
+        return
     valid = [log.path for log in read(trefoils)]
     trefoil.control(found.vehicle, valid)
     trefoil.estimation(found.vehicle, trefoils, valid)

@@ -21,9 +21,9 @@ Table = dict[str, Array]
 PERIOD = 0.01
 """s, between rows."""
 SPEEDS = ("slow", "medium", "fast")
-SMOOTHING = 51
+SMOOTHING = 101
 """Rows of the setpoints that give their derivatives."""
-MAX_LAG = 100
+MAX_LAG = 200
 """Rows that a flight may lag its setpoints."""
 RTE_LENGTH = 1.0
 """m, of the path."""
@@ -64,17 +64,17 @@ def tracking(setpoints: Array, position: Array) -> list[float]:
 
 
 def flown(vehicle: pw.VehicleParameters, table: Table) -> tuple[Array, Array]:
-    """Returns setpoints (K, 3), and positions (K, 3) of a simulated flight along them.
+    """Returns setpoints (K, 3) and positions (K, 3) of a simulated flight along them.
 
-    The geometric controller receives smoothed setpoints with their derivatives. The motors have the
-    mean voltage of the flight.
+    The geometric controller receives smoothed setpoints with velocity and acceleration. The motors
+    have the mean voltage of the flight.
     """
     time = np.arange(table["t"][0], table["t"][-1], PERIOD)
     raw = columns(table, "sp_ctrltarget_{}")
     setpoints = np.stack([np.interp(time, table["t"], x) for x in raw.T], axis=1)
-    smooth = [savgol_filter(setpoints, SMOOTHING, 5, k, PERIOD, axis=0) for k in range(5)]
-    still = np.zeros(len(time))
-    reference = Reference(time - time[0], *smooth, still, still, still)
+    smooth = [savgol_filter(setpoints, SMOOTHING, 3, k, PERIOD, axis=0) for k in range(3)]
+    still, none = np.zeros(len(time)), np.zeros_like(setpoints)
+    reference = Reference(time - time[0], *smooth, none, none, still, still, still)
     voltage = float(np.mean(table["pwr_pm_vbat"])) / vehicle.battery.nominal_voltage
     speed = float(np.mean(vehicle.motor.speed_max)) * voltage
     fleet = pw.Fleet(vehicle.replace(motor={"speed_max": speed}), 1, dt=PERIOD / 4, seed=1)
@@ -98,7 +98,7 @@ def control(vehicle: pw.VehicleParameters, paths: Sequence[Path]) -> None:
         setpoints, position = columns(table, "sp_ctrltarget_{}"), columns(table, "p{}")
         speed = speed_of(path.stem)
         rows.setdefault((kind, speed), []).append(tracking(setpoints, position))
-        rows.setdefault((f"{kind}, simulated", speed), []).append(tracking(*flown(vehicle, table)))
+        rows.setdefault(("simulated", speed), []).append(tracking(*flown(vehicle, table)))
     print("task 2: controller, speed, flights; RMSE, mean, maximum m; RMSE m after a lag, s")
     for (kind, speed), found in sorted(rows.items()):
         cells = [f"{value:.3f}" for value in np.mean(found, axis=0)]
@@ -110,9 +110,10 @@ def angles(attitude: Rotation) -> Array:
     return np.asarray(attitude.as_euler("ZYX", degrees=True)[:, ::-1])
 
 
-def angle_error(found: Array, true: Array) -> float:
-    """Returns the root mean square of differences of angles, over all axes, in degrees."""
-    return float(np.sqrt(np.mean(((found - true + 180.0) % 360.0 - 180.0) ** 2)))
+def angle_errors(found: Array, true: Array) -> list[float]:
+    """Returns root mean squares of differences of (K, 3) angles [deg]: all, roll and pitch."""
+    squares = ((found - true + 180.0) % 360.0 - 180.0) ** 2
+    return [float(np.sqrt(np.mean(part))) for part in (squares, squares[:, :2])]
 
 
 def relative(found: Array, true: Array) -> float:
@@ -139,8 +140,8 @@ def on_board(table: Table, path: Path, vehicle: pw.VehicleParameters) -> list[fl
     velocity = columns(table, "est_stateEstimate_v{}") - columns(table, "v{}")
     names = ("roll", "pitch", "yaw")
     attitude = columns(table, "att_stateEstimate_{}", names)
-    left = angle_error(attitude, columns(table, "{}", names))
-    return [*trajectory_errors(position, columns(table, "p{}")), rms(velocity), left]
+    left = angle_errors(attitude, columns(table, "{}", names))
+    return [*trajectory_errors(position, columns(table, "p{}")), rms(velocity), *left]
 
 
 def dead_reckoning(table: Table, path: Path, vehicle: pw.VehicleParameters) -> list[float]:
@@ -159,8 +160,8 @@ def dead_reckoning(table: Table, path: Path, vehicle: pw.VehicleParameters) -> l
         for name in ("position", "velocity", "attitude")
     )
     attitude = angles(Rotation.from_quat(turned, scalar_first=True))
-    left = angle_error(attitude, angles(true))
-    return [*trajectory_errors(moved, position), rms(speeds - velocity), left]
+    left = angle_errors(attitude, angles(true))
+    return [*trajectory_errors(moved, position), rms(speeds - velocity), *left]
 
 
 def with_drag(table: Table, path: Path, vehicle: pw.VehicleParameters) -> list[float]:
@@ -173,7 +174,8 @@ def with_drag(table: Table, path: Path, vehicle: pw.VehicleParameters) -> list[f
     found = Rotation.from_quat(observed.attitude[rows], scalar_first=True)
     true = Rotation.from_quat(columns(table, "q{}", "xyzw"))
     velocity = found.inv().apply(observed.velocity[rows]) - true.inv().apply(columns(table, "v{}"))
-    return [*[np.nan] * 3, rms(velocity), angle_error(angles(found)[:, :2], angles(true)[:, :2])]
+    left = angle_errors(angles(found), angles(true))[1]
+    return [*[np.nan] * 3, rms(velocity), np.nan, left]
 
 
 ESTIMATORS: dict[str, Callable[[Table, Path, pw.VehicleParameters], list[float]]] = {
@@ -185,7 +187,7 @@ ESTIMATORS: dict[str, Callable[[Table, Path, pw.VehicleParameters], list[float]]
 
 def estimation(vehicle: pw.VehicleParameters, every: Sequence[Path], valid: Sequence[Path]) -> None:
     """Prints mean errors of the estimators by speed: on board in all files, then in valid ones."""
-    print("task 3: estimator, speed, flights; RMSE, mean, 1 m, m; velocity m/s; attitude deg")
+    print("task 3: estimator, speed, flights; RMSE, mean, 1 m, m; velocity m/s; attitude, tilt deg")
     for name, estimate in {"on board, all files": on_board, **ESTIMATORS}.items():
         for speed in SPEEDS:
             chosen = [p for p in (valid if name in ESTIMATORS else every) if speed in p.stem]
