@@ -2,7 +2,7 @@
 
 1. System identification: vehicles are fitted to the training flights and predict windows of the
    others from motor commands, as in idsia.py.
-2. Control: a controller flies the vehicle along the recorded setpoints of the trefoil flights.
+2. Control: a controller flies the shipped vehicle along the setpoints of the trefoil flights.
 3. State estimation: errors of the estimator on board and of estimates from the IMU alone in these
    flights.
 
@@ -177,8 +177,8 @@ def main() -> None:
         print("tasks 2 and 3: no folder *_trefoil")
         return
     valid = [log.path for log in read(trefoils)]
-    trefoil.control(found.vehicle, valid)
-    trefoil.estimation(found.vehicle, trefoils, valid)
+    trefoil.control(base, valid)
+    trefoil.estimation(base, trefoils, valid)
 
 
 if __name__ == "__main__":

@@ -66,8 +66,7 @@ def tracking(setpoints: Array, position: Array) -> list[float]:
 def flown(vehicle: pw.VehicleParameters, table: Table) -> tuple[Array, Array]:
     """Returns setpoints (K, 3) and positions (K, 3) of a simulated flight along them.
 
-    The geometric controller receives smoothed setpoints with velocity and acceleration. The motors
-    have the mean voltage of the flight.
+    The geometric controller receives smoothed setpoints with velocity and acceleration.
     """
     time = np.arange(table["t"][0], table["t"][-1], PERIOD)
     raw = columns(table, "sp_ctrltarget_{}")
@@ -75,9 +74,7 @@ def flown(vehicle: pw.VehicleParameters, table: Table) -> tuple[Array, Array]:
     smooth = [savgol_filter(setpoints, SMOOTHING, 3, k, PERIOD, axis=0) for k in range(3)]
     still, none = np.zeros(len(time)), np.zeros_like(setpoints)
     reference = Reference(time - time[0], *smooth, none, none, still, still, still)
-    voltage = float(np.mean(table["pwr_pm_vbat"])) / vehicle.battery.nominal_voltage
-    speed = float(np.mean(vehicle.motor.speed_max)) * voltage
-    fleet = pw.Fleet(vehicle.replace(motor={"speed_max": speed}), 1, dt=PERIOD / 4, seed=1)
+    fleet = pw.Fleet(vehicle, 1, dt=PERIOD / 4, seed=1)
     fleet.reset(position=smooth[0][:1], velocity=smooth[1][:1])
     path = fleet.rollout(reference[1:].command(), substeps=4, record=["position"]).position
     assert path is not None

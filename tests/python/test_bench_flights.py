@@ -120,7 +120,7 @@ def test_duty_and_voltage_become_the_speeds_of_the_rotors(
     ratio = voltage[:, np.newaxis] / base.battery.nominal_voltage
     log = logs.Flight(
         flight,
-        time=0.01 * np.arange(len(table)),
+        time=np.linspace(0.0, 0.01 * (len(table) - 1), len(table)),
         duty=(table[:, 13:] / (full * ratio) - offset) / (1.0 - offset),
         body_rates=table[:, 10:13],
         specific_force=np.zeros((len(table), 3)),
@@ -159,6 +159,6 @@ def test_simulated_flights_follow_setpoints(trefoil: ModuleType) -> None:
     time = 0.01 * np.arange(800)
     setpoints = {"x": np.cos(time), "y": np.sin(time), "z": 1.0 + 0.0 * time}
     table = {f"sp_ctrltarget_{axis}": values for axis, values in setpoints.items()}
-    table |= {"t": 100.0 + time, "pwr_pm_vbat": np.full(len(time), 3.7)}
+    table["t"] = 100.0 + time
     setpoints, position = trefoil.flown(pw.vehicles.load("crazyflie"), table)
     assert trefoil.tracking(setpoints, position)[0] < 0.05
