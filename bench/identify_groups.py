@@ -14,12 +14,15 @@ from identify_terms import read
 from propwash import identify
 
 SHOWN = (("body rates", 0.1), ("body rates", 0.25), ("vertical specific force", 0.1))
-NARROW = identify.Scatter(vehicles=0.1)
+NARROW = identify.Scatter(tilt=0.003, balance=0.02)
 FITS = {
     "`onboard` logs only": (False, False, None),
     "all logs": (True, False, None),
     "all logs, two groups": (True, True, None),
-    "the same, `Scatter(vehicles=0.1)`": (True, True, NARROW),
+    "all logs, two groups, `Scatter(vehicles=0.1)`": (True, True, identify.Scatter(vehicles=0.1)),
+    "`onboard` logs only, `Scatter(tilt=0.003, balance=0.02)`": (False, False, NARROW),
+    "all logs, the same": (True, False, NARROW),
+    "all logs, two groups, the same": (True, True, NARROW),
 }
 """Whether other logs are fitted too, whether with groups, and the scatter."""
 
