@@ -40,9 +40,10 @@ SHOWN = (1, 10, 50)
 SCALES = {"position": 0.1, "velocity": 0.35, "attitude": 0.2, "body rates": 0.6}
 """m, m/s, rad, rad/s: errors after 0.5 s that have equal weight. Those of the position grow in
 proportion to time, the others with its square root."""
-MASS, ARM, THRUST = 0.045, 0.0353, 3.72e-8
+MASS, ARM, THRUST, TORQUE = 0.045, 0.0353, 3.72e-8, 2e-10
 INERTIA = (2.3951e-5, 2.3951e-5, 3.2347e-5)
-"""kg, m, N/(rad/s)^2 and kg m^2 of the benchmark's physical model, which has a tenth about z."""
+"""kg, m, N/(rad/s)^2, N m/(rad/s)^2 and kg m^2. Mass, arm, thrust and inertia are those of the
+benchmark's physical model, which has a tenth of the inertia about z."""
 COLUMNS = (
     *("x", "y", "z", "vx", "vy", "vz", "qx", "qy", "qz", "qw", "wx", "wy", "wz"),
     *(f"m{motor}_rads" for motor in range(1, 5)),
@@ -73,28 +74,43 @@ PHYSICAL = np.array([1.0, *[0.0] * 5, 1e-6, 1e-6, *[0.0] * 9, 2e-3])
 """Values of FREE of the benchmark's physical model, which has no torques."""
 
 
-def vehicle_of(values: Array) -> pw.VehicleParameters:
-    """Returns the vehicle with the values of FREE."""
-    x = dict(zip(FREE, values, strict=True))
+def nanodrone() -> pw.VehicleParameters:
+    """Returns the vehicle of the benchmark, to which values of FREE are relative."""
     crazyflie = pw.vehicles.load("crazyflie")
+    rotors = [
+        rotor.replace(
+            position=tuple(ARM * np.sign(rotor.position)),
+            thrust_coefficient=THRUST,
+            torque_coefficient=TORQUE,
+        )
+        for rotor in crazyflie.rotors
+    ]
+    return crazyflie.replace(body={"mass": MASS, "inertia": INERTIA}, rotors=tuple(rotors))
+
+
+def vehicle_of(values: Array, base: pw.VehicleParameters | None = None) -> pw.VehicleParameters:
+    """Returns a vehicle, by default the nano-drone, with the values of FREE."""
+    x = dict(zip(FREE, values, strict=True))
+    base = base or nanodrone()
     tilt = np.array([x["tilt_x"], x["tilt_y"], 1.0])
     rotors = []
-    for rotor in crazyflie.rotors:
+    for rotor in base.rotors:
         front, left, _ = np.sign(rotor.position)
         turning = x["balance_roll"] * left - x["balance_pitch"] * front
         factor = 1.0 + turning - x["balance_yaw"] * rotor.spin
         rotors.append(
             rotor.replace(
-                position=(ARM * x["pitch"] * front, ARM * x["roll"] * left, 0.0),
+                position=tuple(np.multiply(rotor.position, (x["pitch"], x["roll"], 0.0))),
                 axis=tuple(tilt / np.linalg.norm(tilt)),
-                thrust_coefficient=THRUST * x["thrust"] * factor,
-                torque_coefficient=2e-10 * x["yaw"] * factor,
+                thrust_coefficient=rotor.thrust_coefficient * x["thrust"] * factor,
+                torque_coefficient=rotor.torque_coefficient * x["yaw"] * factor,
                 inertia=3e-8 * x["rotor_inertia"],
             )
         )
-    lag, damping = x["lag"], np.multiply([x[f"damping_{axis}"] for axis in "xyz"], INERTIA)
-    return crazyflie.replace(
-        body={"mass": MASS, "inertia": INERTIA},
+    inertia = np.diag(np.array(base.body.inertia))
+    lag, damping = x["lag"], np.multiply([x[f"damping_{axis}"] for axis in "xyz"], inertia)
+    damping = np.minimum(damping, 4.9 * inertia.min())  # the range of a vehicle
+    return base.replace(
         rotors=tuple(rotors),
         motor={
             "time_constant_up": lag,
@@ -197,14 +213,14 @@ def errors(vehicle: pw.VehicleParameters, windows: Windows) -> Array:
     return np.stack(found)
 
 
-def fitted(windows: Windows) -> Array:
-    """Returns the values of FREE that fit the windows."""
+def fitted(windows: Windows, base: pw.VehicleParameters | None = None) -> Array:
+    """Returns the values of FREE, of a vehicle or the nano-drone, that fit the windows."""
     rows = np.array(AHEAD)
     growth = np.sqrt(rows / STEPS)[:, np.newaxis] ** [2, 1, 1, 1]
     scales = (growth * [*SCALES.values()])[..., np.newaxis, np.newaxis]
 
     def residuals(values: Array) -> Array:
-        return np.asarray(errors(vehicle_of(values), windows)[rows - 1] / scales).ravel()
+        return np.asarray(errors(vehicle_of(values, base), windows)[rows - 1] / scales).ravel()
 
     start, low, high = np.array([*FREE.values()]).T
     sizes = np.maximum(np.abs(start), 0.1)
@@ -212,9 +228,13 @@ def fitted(windows: Windows) -> Array:
     return np.asarray(least_squares(residuals, start, **options).x)
 
 
-def show(label: str, found: Array) -> None:
-    """Prints mean errors and their sums over all steps."""
-    means = np.linalg.norm(found, axis=-1).mean(axis=-1)
+def means_of(found: Array) -> Array:
+    """Returns (STEPS, 4) mean sizes of errors (STEPS, 4, W, 3)."""
+    return np.asarray(np.linalg.norm(found, axis=-1).mean(axis=-1))
+
+
+def show(label: str, means: Array) -> None:
+    """Prints mean errors (STEPS, 4) and their sums over all steps."""
     cells = []
     for each in means.T:
         cells += [*(f"{each[row - 1]:.4f}" for row in SHOWN), f"{each.sum():.2f}"]
@@ -226,10 +246,10 @@ def main() -> None:
     folder = Path(sys.argv[1])
     training = Windows.read(sorted((folder / "train").glob("*run[123].csv")), EVERY)
     test = Windows.read(sorted((folder / "test").glob("*.csv")))
-    show("constant state", constant(test))
-    show("physical model", errors(vehicle_of(PHYSICAL), test))
+    show("constant state", means_of(constant(test)))
+    show("physical model", means_of(errors(vehicle_of(PHYSICAL), test)))
     values = fitted(training)
-    show("propwash", errors(vehicle_of(values), test))
+    show("propwash", means_of(errors(vehicle_of(values), test)))
     print({name: round(float(value), 4) for name, value in zip(FREE, values, strict=True)})
 
 
