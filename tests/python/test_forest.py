@@ -521,8 +521,6 @@ def test_bptt_refuses_what_it_cannot_differentiate() -> None:
             recipes.recipe("forest", observation, method="bptt")
     with pytest.raises(ValueError, match="--method bptt: expected forest or a task with"):
         recipes.recipe("hover", method="bptt")
-    with pytest.raises(ValueError, match=r"--method shac: .*; train it with --method bptt"):
-        recipes.recipe("forest", method="shac")
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,6 @@ def recipe(
     Raises ValueError for a method that cannot train the task, and for an observation without depth
     where the recipe's options are those of a depth camera.
     """
-    if method == "shac":
-        return _shac(task)
     found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
@@ -80,33 +78,37 @@ def recipe(
         )
     if method == "bptt":
         return _bptt(task, found)
-    if isinstance(observation, str) and observation in found.others:
+    if method == "shac":
+        found = _shac(task, found)
+    elif isinstance(observation, str) and observation in found.others:
         return found.others[observation]
     if observation not in (None, "state"):
         found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
 
 
-def _shac(task: str) -> Recipe:
-    if task not in _SHAC:
-        other = "bptt" if hasattr(policy.task_class(task), "loss") else "ppo"
-        raise ValueError(
-            f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
-            f"{task!r:.100}; train it with --method {other}"
-        )
-    changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
-    return replace(RECIPES[task], **changes)
+def _shac(task: str, found: Recipe) -> Recipe:
+    if task not in _SHAC and not hasattr(policy.task_class(task), "loss"):
+        raise _without_loss("shac", _SHAC, task)
+    changes = {"args": shac.ShacArgs(columns=()), "num_envs": 64, **_SHAC.get(task, {})}
+    training = {**found.training, "noise": False, **changes.get("training", {})}
+    changed = replace(found, **{**changes, "training": training})
+    return changed if task in _SHAC else _at_one_rate(changed)
 
 
 def _bptt(task: str, found: Recipe) -> Recipe:
     if not hasattr(policy.task_class(task), "loss"):
-        raise ValueError(
-            f"--method bptt: expected {', '.join(_BPTT)} or a task with a method `loss`, got "
-            f"{task!r:.100}; train it with --method ppo"
-        )
+        raise _without_loss("bptt", _BPTT, task)
     training = {**found.training, "noise": False}
     changes = {"args": bptt.BpttArgs(), "training": training, "num_envs": 144}
     return _at_one_rate(replace(found, **{**changes, **_BPTT.get(task, {})}))
+
+
+def _without_loss(method: str, known: Mapping[str, object], task: str) -> ValueError:
+    return ValueError(
+        f"--method {method}: expected {', '.join(known)} or a task with a method `loss`, got "
+        f"{task!r:.100}; train it with --method ppo"
+    )
 
 
 def _at_one_rate(recipe: Recipe) -> Recipe:
@@ -323,6 +325,30 @@ _SHAC: dict[str, dict[str, Any]] = {
         ),
         "num_envs": 64,
         "steps": 276_480,
+    },
+    "land": {
+        "training": {
+            **{**shac.COARSE, "max_episode_steps": 240, "bound": 10.0},
+            "weights": {"failure": 2.0, "speed": 0.02},  # the end has no gradient
+        },
+        "args": shac.ShacArgs(gamma=0.985, decay_steps=400_000),
+        "num_envs": 64,
+        "steps": 400_000,
+    },
+    "forest": {
+        "training": bptt.COARSE,
+        "args": shac.ShacArgs(
+            num_steps=30,
+            learning_rate=2e-3,
+            decay_steps=400_000,
+            gamma=0.97,
+            reward_scale=0.1,
+            memory=96,
+            columns=(),
+        ),
+        "num_envs": 144,
+        "steps": 400_000,
+        "every": 400_000,
     },
     "race": {
         "training": {**shac.COARSE, "max_episode_steps": 300, "bound": 60.0},
