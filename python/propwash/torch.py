@@ -114,6 +114,9 @@ class TensorFlight:
     parameters: arguments of Fleet.set_parameters(), which is called with them.
     kind: the class of the commands, or a function that takes their parts.
     substeps: steps of the fleet for each command.
+    gradient_decay: in (0, 1], factor of the gradients that pass from a state through a step to the
+        state before it, so that late losses count less for early commands (Y. Zhang et al.,
+        "Learning vision-based agile flight via differentiable physics", 2025). 1: exact gradients.
 
     The gradients are those of the whole loop, state -> policy -> command -> state, through the
     memory of controllers and delays too. The states have the type to which those of the parts of
@@ -127,7 +130,11 @@ class TensorFlight:
         parameters: Mapping[str, Tensor] | None = None,
         kind: Callable[..., Command] = _core.RotorSpeeds,
         substeps: int = 1,
+        gradient_decay: float = 1.0,
     ) -> None:
+        self._decay = _checks.number(
+            "gradient_decay", gradient_decay, "a number in (0, 1]", lambda x: 0.0 < x <= 1.0
+        )
         values = parameters or {}
         _check("parameters", values)
         self.fleet, self._kind, self._parameters = fleet, kind, values
@@ -201,7 +208,7 @@ class _Step(torch.autograd.Function):
             flight._kind, {name: _array(part) for name, part in zip(names, parts, strict=True)}
         )
         ctx.taken, states, width = flight._loop.step(command)
-        ctx.loop, ctx.names = flight._loop, names
+        ctx.loop, ctx.names, ctx.decay = flight._loop, names, flight._decay
         ctx.begins = tensors[5].shape[1] == 0
         ctx.like = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
         ctx.set_materialize_grads(False)
@@ -214,7 +221,8 @@ class _Step(torch.autograd.Function):
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         arrays = [None if each is None else _array(each) for each in cotangents]
         state, memory, named, parameters = ctx.loop.pull(ctx.taken, arrays, begins=ctx.begins)
-        found = [*state, memory, *(named[name] for name in ctx.names), *parameters.values()]
+        before = [ctx.decay * part for part in (*state, memory)]
+        found = [*before, *(named[name] for name in ctx.names), *parameters.values()]
         return (
             None,
             None,

@@ -46,12 +46,17 @@ class DifferentiableTask:
     is_exact: ClassVar[bool] = False
     """Whether a critic learns the rewards of the task, otherwise those of `reward`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, gradient_decay: float = 1.0) -> None:
         check_gradients(engine)
         self.task: Any = engine.task
         self.engine, self.state = engine, engine.state
         idle = engine.actions.command(np.zeros(engine.action_shape, dtype=np.float32))
-        self.flight = TensorFlight(engine.fleet, kind=type(idle), substeps=engine.settings.substeps)
+        self.flight = TensorFlight(
+            engine.fleet,
+            kind=type(idle),
+            substeps=engine.settings.substeps,
+            gradient_decay=gradient_decay,
+        )
         self._origin = torch.zeros(1, 3).expand(engine.size, 3)
         is_default = type(self.task).observation is Task.observation
         self._is_constant = engine.settings.observations != ("state",) or not is_default
@@ -254,8 +259,8 @@ class DifferentiableRace(DifferentiableTask):
 
     is_exact = True
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, gradient_decay: float = 1.0) -> None:
+        super().__init__(engine, gradient_decay)
         rotation = np.stack([each.rotation for each in self.task.courses]).astype(np.float32)
         self._axes = torch.from_numpy(rotation)
 
@@ -285,8 +290,11 @@ _TASKS = {
 }
 
 
-def differentiable(engine: Engine) -> DifferentiableTask:
-    """Returns the task of an engine with gradients. Raises ValueError for a task without."""
+def differentiable(engine: Engine, gradient_decay: float = 1.0) -> DifferentiableTask:
+    """Returns the task of an engine with gradients. Raises ValueError for a task without.
+
+    gradient_decay: That of TensorFlight.
+    """
     kind = _TASKS.get(type(engine.task))
     if kind is None and not hasattr(engine.task, "loss"):
         raise ValueError(
@@ -294,4 +302,4 @@ def differentiable(engine: Engine) -> DifferentiableTask:
             f"`loss` for gradients, got {type(engine.task).__name__}; define loss(window), or use "
             "--method ppo"
         )
-    return (kind or DifferentiableTask)(engine)
+    return (kind or DifferentiableTask)(engine, gradient_decay)

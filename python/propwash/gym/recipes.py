@@ -15,7 +15,7 @@ merged = _options.merged  # for the command
 _SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0, "columns": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {
-    **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
+    **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0, "gradient_decay": 1.0},
     **{"hidden": 4096, "memory": 4096, "frames": 1000, "columns": 10_000, "convolution": 256},
 }
 _FORMER = {"decay_iterations": "decay_steps"}

@@ -50,6 +50,7 @@ class ShacArgs:
     gamma: float = 0.95  # discount factor per step
     gae_lambda: float = 0.95  # of the critic's targets
     max_grad_norm: float = 1.0
+    gradient_decay: float = 1.0  # factor per step of gradients through the physics; 1: exact
     reward_scale: float = 1.0
     saturation: float = 0.1  # cost of the squared excess of mean actions over 1
     hidden: int = 64  # width of the two layers of actor and critic
@@ -95,7 +96,7 @@ class SHAC:
     def __init__(self, envs: pg.FleetVectorEnv, args: ShacArgs, seed: int) -> None:
         self.envs, self.args, self.seed = envs, args, seed
         self.engine = envs._engine
-        self.task = differentiable(self.engine)
+        self.task = differentiable(self.engine, args.gradient_decay)
         self.generator = torch.Generator().manual_seed(seed)
         names = ("hidden", "memory", "columns", "convolution")
         network = ppo.Args(**{name: getattr(args, name) for name in names})
