@@ -89,7 +89,9 @@ class Training:
             "imitate": imitate.Imitation,
         }
         learner = learners.get(method) or recurrent.trainer(recipe.args)
-        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT | imitate.Imitation = learner(envs, recipe.args, self.seed)
+        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT | imitate.Imitation = learner(
+            envs, recipe.args, self.seed
+        )
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full

@@ -147,7 +147,8 @@ class VelocityActions(Actions):
         scaled = np.concatenate(
             [command.velocity / self._speed, command.yaw_rate[:, None] / self._yaw_rate], axis=1
         )
-        return np.clip(scaled, -1.0, 1.0).astype(np.float32)
+        action: Numbers = np.clip(scaled, -1.0, 1.0).astype(np.float32)
+        return action
 
 
 class HeadingVelocityActions(VelocityActions):
@@ -162,7 +163,8 @@ class HeadingVelocityActions(VelocityActions):
 
     def _heading(self) -> Array:
         w, x, y, z = np.asarray(self._fleet.attitude).T
-        return np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        heading: Array = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        return heading
 
     def command(self, action: Numbers) -> VelocityCommand:
         """Returns the command of actions (n, 4) in [-1, 1]."""

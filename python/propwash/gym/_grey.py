@@ -29,7 +29,7 @@ class GreyObservation(Observation):
         self._task = task
         width, height = chosen.grey_size
         self._fov = float(chosen.grey_fov)
-        self._tilt = _rotation.about_y(float(np.radians(-chosen.grey_tilt)))
+        self.mounting = _rotation.about_y(float(np.radians(-chosen.grey_tilt)))
         self._images: Pixels = np.zeros((state.size, height, width, 1), dtype=np.uint8)
         self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
         """Poses of the images; NaN for none."""
@@ -46,7 +46,7 @@ class GreyObservation(Observation):
         self._poses = poses
         height, width = self._images.shape[1:3]
         for row in moved.tolist():
-            attitude = _rotation.product(tuple(poses[row, 3:].tolist()), self._tilt)
+            attitude = _rotation.product(tuple(poses[row, 3:].tolist()), self.mounting)
             renderer = self._renderers[id(self._scenery[row])]
             self._images[row, ..., 0] = renderer.grey(
                 poses[row, :3], attitude, width, height, self._fov
@@ -68,14 +68,30 @@ class GreyObservation(Observation):
                 self._scenery[row], changed = scenery, True
                 self._poses[row] = np.nan
         if changed:
+            self._check()
             used = {id(each): each for each in self._scenery if each is not None}
             self._renderers = {
-                key: self._renderers.get(key) or SceneRenderer(each, seed=_seed(each))
+                key: self._renderers.get(key) or SceneRenderer(each, seed=texture_seed(each))
                 for key, each in used.items()
             }
 
+    def _check(self) -> None:
+        """Raises ValueError for sceneries that are empty or have moving items."""
+        name, sceneries = type(self._task).__name__, [each for each in self._scenery if each]
+        if not any(len(each.items) for each in sceneries):
+            raise ValueError(
+                f"observation: expected a task with a scene for 'grey', {name} has none; set "
+                "`scene`, an option of Hover and an attribute of custom tasks"
+            )
+        for scene in sceneries:
+            if scene.moving:
+                raise ValueError(
+                    f"observation: expected a scene without moving items for 'grey', got "
+                    f"{scene.moving[0].name!r:.50} in {scene.name!r:.50}"
+                )
 
-def _seed(scene: Scene) -> int:
+
+def texture_seed(scene: Scene) -> int:
     """A seed for the textures of a scene, from the places of its items."""
     places = [each for item in scene.items for each in getattr(item, "position", ())]
     words: Any = np.round(1000.0 * np.asarray(places)).astype(np.int64).astype(np.uint32)

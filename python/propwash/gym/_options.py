@@ -114,8 +114,8 @@ class Settings:
     action: ActionName = "rate_thrust"
     """Meaning of an action."""
     observation: ObservationName | Sequence[ObservationName] = "state"
-    """The task's function of the true state, readings of all sensors or of the IMU alone, a depth or
-    a grey image; a sequence of these makes observations a dict by name."""
+    """The task's function of the true state, readings of all sensors or of the IMU alone, a depth
+    or a grey image; a sequence of these makes observations a dict by name."""
     privileged: bool | Sequence[PrivilegedName] = False
     """Columns for a critic or teacher, as "privileged" of the observations, which are then a dict;
     True for all."""

@@ -307,7 +307,7 @@ class Race(Judged):
         return self._centres[self.course, gates], self._axes[self.course, gates]
 
     def teach(self, state: State) -> VelocityCommand:
-        """Returns the commands of a pilot that knows all positions, for `train --method imitate`."""
+        """Returns the commands of a pilot that knows all positions, to imitate."""
         return _race_teacher.teach(self, state)
 
     def target(self, state: State) -> Numbers:

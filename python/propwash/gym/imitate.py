@@ -183,7 +183,8 @@ class Imitation:
         """
         total = 0.0
         x = self.agent.normalise(self.seen[:-1])
-        parts = torch.randperm(x.shape[1], generator=self.generator).split(self.args.rows)
+        order = torch.randperm(x.shape[1], generator=self.generator)
+        parts = torch.split(order, self.args.rows)
         for rows in parts:
             inputs = self.agent.see_all(x[:, rows], memory[rows], self.goes_on[:-1, rows])
             error = (self.agent.mean_action(inputs) - self.targets[:, rows]).square().sum(-1)
@@ -206,7 +207,7 @@ def task_teacher(envs: pg.FleetVectorEnv) -> Teacher:
     if not hasattr(task, "teach"):
         raise ValueError(
             f"teacher: expected a policy of the state for {type(task).__name__}, which has no "
-            'method teach; set one, as --set \'teacher="policy.onnx"\''
+            "method teach; set one, as --set 'teacher=\"policy.onnx\"'"
         )
     if not hasattr(engine.actions, "inverse"):
         raise ValueError(
@@ -221,7 +222,7 @@ def policy_teacher(name: str, envs: pg.FleetVectorEnv) -> Teacher:
     """A policy of the state from a name or file. Raises ValueError if it does not fit."""
     policy, engine = Policy.load(name), envs._engine
     options, task = policy.description.options, engine.task
-    pairs = {
+    pairs: dict[str, tuple[Any, Any]] = {
         "observation": (options.get("observation", "state"), "state"),
         "frame": (options.get("frame", "world"), task.frame),
         "action": (options.get("action"), engine.settings.action),
@@ -235,6 +236,14 @@ def policy_teacher(name: str, envs: pg.FleetVectorEnv) -> Teacher:
                 f"teacher {name!r:.100}: expected a policy with {option} = {expected!r:.50}, got "
                 f"{found!r:.50}"
             )
+
+    width = np.asarray(pg.Task.observation(task, engine.state)).shape[1]
+    if policy.observation_size != width or policy.memory_size:
+        raise ValueError(
+            f"teacher {name!r:.100}: expected a policy without memory of the state of "
+            f"{type(task).__name__}, {width} numbers, got one for {policy.description.task!r:.50} "
+            f"of {policy.observation_size} numbers"
+        )
 
     def act(state: pg.State) -> NDArray[np.float32]:
         return policy.act(np.asarray(pg.Task.observation(task, state)))

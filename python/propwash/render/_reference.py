@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core, _render
 from propwash._checks import choice, whole_number
@@ -181,12 +181,19 @@ class SceneRenderer:
         )
 
     def grey(
-        self, position: Floats, attitude: Floats, width: int, height: int, vertical_fov_deg: float
+        self,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        width: int,
+        height: int,
+        vertical_fov_deg: float,
     ) -> NDArray[np.uint8]:
         """A grey image (height, width) of the scene, without bodies, from a checked view."""
         focal = height / 2.0 / math.tan(math.radians(vertical_fov_deg) / 2.0)
         poses = np.stack([position] * 2), np.stack([attitude] * 2)
-        images = self._painter.paint(*poses, width, height, focal, self._antialias, ("grey",), False)
+        images = self._painter.paint(
+            *poses, width, height, focal, self._antialias, ("grey",), False
+        )
         image: NDArray[np.uint8] = images["grey"]
         return image
 
