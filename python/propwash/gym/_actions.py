@@ -142,6 +142,50 @@ class VelocityActions(Actions):
 
         return self.command(action), pull
 
+    def inverse(self, command: VelocityCommand) -> Numbers:
+        """Returns the actions (n, 4) of a command with a yaw rate, clipped to [-1, 1]."""
+        scaled = np.concatenate(
+            [command.velocity / self._speed, command.yaw_rate[:, None] / self._yaw_rate], axis=1
+        )
+        action: Numbers = np.clip(scaled, -1.0, 1.0).astype(np.float32)
+        return action
+
+
+class HeadingVelocityActions(VelocityActions):
+    """Velocity and yaw rate as VelocityActions, in axes forward, left and up of the heading.
+
+    The heading is that of the attitude when the command begins.
+    """
+
+    def __init__(self, fleet: Fleet, chosen: Settings) -> None:
+        super().__init__(fleet, chosen)
+        self._fleet = fleet
+
+    def _heading(self) -> Array:
+        w, x, y, z = np.asarray(self._fleet.attitude).T
+        heading: Array = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        return heading
+
+    def command(self, action: Numbers) -> VelocityCommand:
+        """Returns the command of actions (n, 4) in [-1, 1]."""
+        velocity = about_z(self._heading(), self._speed * action[:, :3])
+        return VelocityCommand(velocity, yaw_rate=self._yaw_rate * action[:, 3])
+
+    def vjp(self, action: Numbers) -> tuple[VelocityCommand, Pull]:
+        """Returns the command and its pullback, in which the heading is constant."""
+        command, pull = super().vjp(action)
+        back = -self._heading()
+
+        def turned(by: Mapping[str, Array]) -> Array:
+            return pull({**by, "velocity": about_z(back, by["velocity"])})
+
+        return command, turned
+
+    def inverse(self, command: VelocityCommand) -> Numbers:
+        """Returns the actions (n, 4) of a command with a yaw rate, clipped to [-1, 1]."""
+        velocity = about_z(-self._heading(), np.asarray(command.velocity))
+        return super().inverse(VelocityCommand(velocity, yaw_rate=command.yaw_rate))
+
 
 class GoalVelocityActions(Actions):
     """Velocity relative to a straight flight to the task's goal.
@@ -230,6 +274,7 @@ _KINDS: dict[str, Any] = {
     "rotor_thrusts": RotorThrustActions,
     "attitude_thrust": AttitudeThrustActions,
     "velocity": VelocityActions,
+    "heading_velocity": HeadingVelocityActions,
     "goal_velocity": GoalVelocityActions,
 }
 

@@ -150,7 +150,10 @@ class SensedObservation(Observation):
 
     _memory = ("_seen",)
 
-    def __init__(self, state: State, scene: Scene | None, history: int) -> None:
+    def __init__(
+        self, state: State, scene: Scene | None, history: int, name: str = "sensors"
+    ) -> None:
+        self._name = name
         fleet, actions = state.fleet, state.action.shape[1]
         self._inertial = 6 * history
         width = self._inertial + actions
@@ -179,7 +182,7 @@ class SensedObservation(Observation):
             seen[:, 6:width] = seen[:, : width - 6].copy()
         seen[:, self._actions] = state.action
         self._read(state, fresh)
-        buffer = state.buffer(seen.shape, name="sensors")
+        buffer = state.buffer(seen.shape, name=self._name)
         np.copyto(buffer, seen)
         return buffer
 

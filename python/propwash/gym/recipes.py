@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from propwash import _checks as checks
-from propwash.gym import _options, bptt, policy, ppo, shac
+from propwash.gym import _options, bptt, imitate, policy, ppo, shac
 from propwash.gym.ppo import Args
 
 merged = _options.merged  # for the command
@@ -33,7 +33,7 @@ class Recipe:
     training: dict[str, Any]
     """Options that differ in training."""
     args: Any
-    """Args of the method: of ppo, shac or bptt."""
+    """Args of the method: of ppo, shac, bptt or imitate."""
     num_envs: int
     steps: int
     """Maximum number of environment steps."""
@@ -78,6 +78,8 @@ def recipe(
         )
     if method == "bptt":
         return _bptt(task, found)
+    if method == "imitate":
+        return _imitate(task, found)
     if method == "shac":
         found = _shac(task, found)
     elif isinstance(observation, str) and observation in found.others:
@@ -109,6 +111,12 @@ def _without_loss(method: str, known: Mapping[str, object], task: str) -> ValueE
         f"--method {method}: expected {', '.join(known)} or a task with a method `loss`, got "
         f"{task!r:.100}; train it with --method ppo"
     )
+
+
+def _imitate(task: str, found: Recipe) -> Recipe:
+    training = {n: each for n, each in found.training.items() if n != "privileged"}
+    changes = {"args": imitate.ImitateArgs(), "training": training, "num_envs": 64, "goal": {}}
+    return _at_one_rate(replace(found, **{**changes, **_IMITATE.get(task, {})}))
 
 
 def _at_one_rate(recipe: Recipe) -> Recipe:
@@ -164,6 +172,10 @@ def _checked(name: str, value: Any, default: Any) -> Any:
             meaning = "columns, [] for all" if name == "columns" else "channels, [] for none"
             raise ValueError(f"{name}: expected a list of {meaning}, got {value!r:.100}")
         return tuple(checks.whole_number(name, each, *_limits(name)) for each in value)
+    if isinstance(default, str):
+        if not isinstance(value, str):
+            raise ValueError(f"{name}: expected a text, got {value!r:.100}")
+        return value
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         return checks.whole_number(name, whole, *_limits(name))
@@ -309,6 +321,19 @@ _BPTT: dict[str, dict[str, Any]] = {
     "forest": {"training": bptt.COARSE, "steps": 1_500_000, "every": 1_500_000},
 }
 """Fields of RECIPES that differ with BPTT, which is the default method of these tasks."""
+
+_IMITATE: dict[str, dict[str, Any]] = {
+    "race": {
+        "options": imitate.GATES,
+        "training": {"course_seed": list(range(1000, 1064)), "episode_seconds": 30.0},
+        "args": imitate.ImitateArgs(convolution=(8, 16, 32)),
+        "steps": 1_000_000,
+        "every": 500_000,
+        "episodes": (100, 300),
+        "between": {"evaluation": {"course_seed": list(range(2000, 2100))}},
+    },
+}
+"""Fields of RECIPES that differ with imitation."""
 
 _SHAC: dict[str, dict[str, Any]] = {
     "hover": {
