@@ -220,11 +220,11 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
     (
         {"action": "position"},
-        "'attitude_thrust', 'velocity', 'heading_velocity' or 'goal_velocity'",
+        "'attitude_thrust', 'velocity', 'heading_velocity', 'target_velocity' or 'goal_velocity'",
     ),
     ({"max_tilt": 2.0}, "max_tilt"),
     ({"max_speed": 0.0}, "max_speed"),
-    ({"observation": "camera"}, "'state', 'sensors', 'imu', 'depth' or 'grey'"),
+    ({"observation": "camera"}, "'state', 'sensors', 'imu', 'depth', 'grey' or 'rgb'"),
     ({"randomize": {"mas": 0.1}}, "did you mean"),
     ({"randomize": {"mass": 1.5}}, "fraction in"),
     ({"randomize": {"mass": ("uniform", -1.0, 1.0)}}, "mass"),

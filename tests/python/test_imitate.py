@@ -58,6 +58,21 @@ def test_heading_velocity_turns_with_the_vehicle() -> None:
     np.testing.assert_allclose(envs._engine.state.velocity, expected, atol=0.1)
 
 
+def test_target_velocity_has_the_target_ahead() -> None:
+    """Forward flight reaches the target from everywhere, whatever the heading."""
+    envs = pg.make_vec(pg.Hover, 40, action="target_velocity", substeps=96, noise=False)
+    envs.reset(seed=1)
+    place = np.random.default_rng(1).uniform(-5.0, 5.0, (40, 3)) * (1.0, 1.0, 0.0)
+    envs.set_state({"position": place, "velocity": np.zeros((40, 3))})
+    away = np.linalg.norm(place, axis=1)
+    action = np.zeros((40, 4), np.float32)
+    command = envs._engine.actions.command(action + [0.2, 0.0, 0.0, 0.0])
+    expected = -place / away[:, None]
+    np.testing.assert_allclose(command.velocity, expected, atol=1e-5)  # 0.2 of 5 m/s
+    sideways = envs._engine.actions.command(action + [0.0, 0.2, 0.0, 0.0]).velocity
+    np.testing.assert_allclose((sideways * place).sum(axis=1), 0.0, atol=1e-4)
+
+
 def test_the_imu_shows_neither_ranges_nor_beacons() -> None:
     envs = pg.make_vec(pg.Race, 2, observation="imu", history=2, noise=False)
     seen, _ = envs.reset(seed=1)
@@ -66,23 +81,29 @@ def test_the_imu_shows_neither_ranges_nor_beacons() -> None:
     np.testing.assert_allclose(seen, np.tile([*hover, *hover, 0, 0, 0, 0], (2, 1)), atol=0.02)
 
 
-def test_grey_images_are_those_of_the_renderer_in_the_course_of_the_row() -> None:
-    envs = pg.make_vec(pg.Race, 4, **{**IMAGES, "grey_size": [32, 24]})
+@pytest.mark.parametrize(("kind", "channels"), [("grey", 1), ("rgb", 3)])
+def test_images_are_those_of_the_renderer_in_the_course_of_the_row(
+    kind: Any, channels: int
+) -> None:
+    removed = ("observation", "grey_tilt", "grey_size")
+    options = {name: each for name, each in IMAGES.items() if name not in removed}
+    size = {f"{kind}_size": [32, 24], f"{kind}_tilt": 30.0}
+    envs = pg.make_vec(pg.Race, 4, **{**options, **size, "observation": [kind, "imu"]})
     for _ in range(3):
         envs.reset(seed=4)
-    seen = envs.observe()["grey"]
-    assert seen.shape == (4, 24, 32, 1)
+    seen = envs.observe()[kind]
+    assert seen.shape == (4, 24, 32, channels)
     assert seen.dtype == np.uint8
     engine: Any = envs._engine
-    mounting = engine.observer.parts["grey"].mounting
+    mounting = engine.observer.parts[kind].mounting
     for row in range(4):
         scene, state = engine.task.scenery(row), engine.state
         renderer = Offscreen(
             scene, width=32, height=24, vertical_fov_deg=70.0, seed=texture_seed(scene)
         )
-        camera = RenderCamera("front", "grey", attitude=mounting)
+        camera = RenderCamera("front", kind, attitude=mounting)
         frame = renderer.render(camera, state.position[row], state.attitude[row])
-        differs = frame.images["front"].astype(int) - seen[row, ..., 0]
+        differs = frame.images["front"].astype(int).reshape(seen[row].shape) - seen[row]
         assert (differs != 0).mean() < 0.01, "other than by rounding of the pose"
     assert (seen[0] != seen[1]).mean() > 0.05  # other courses have other textures
 

@@ -40,7 +40,7 @@ class TrainOptions(EnvironmentOptions):
         "PPO, gradients of the physics, or imitation of a teacher (default: by task)"
     )
     out: Path | None = option("output folder (default: train_TASK)")
-    observation: Literal["state", "sensors", "imu", "depth", "grey"] | None = option(
+    observation: Literal["state", "sensors", "imu", "depth", "grey", "rgb"] | None = option(
         "what the policy observes (default: by task; docs/gym.md)"
     )
     seed: int | None = option("seed of all random numbers (default: 0)", low=0, high=2**31 - 1)

@@ -17,6 +17,7 @@ from propwash._core import (
 )
 from propwash.fleet import Fleet
 from propwash.gym._options import Settings
+from propwash.gym._state import State
 
 Array = NDArray[Any]
 Numbers = NDArray[np.float32]
@@ -29,6 +30,8 @@ class Actions:
 
     parts: ClassVar[tuple[str, ...]]
     """Arguments of the command."""
+    state: State
+    """Of the environments."""
 
     def joined(self, commands: Sequence[Any]) -> Any:
         """Returns T commands as one with rows (T, n, …)."""
@@ -187,6 +190,20 @@ class HeadingVelocityActions(VelocityActions):
         return super().inverse(VelocityCommand(velocity, yaw_rate=command.yaw_rate))
 
 
+class TargetVelocityActions(HeadingVelocityActions):
+    """Velocity and yaw rate as HeadingVelocityActions, of the direction to the task's target."""
+
+    def __init__(self, fleet: Fleet, chosen: Settings, task: Any) -> None:
+        super().__init__(fleet, chosen)
+        self._task = task
+
+    def _heading(self) -> Array:
+        target = self._task.target(self.state)
+        away = (0.0 if target is None else np.asarray(target)) - self._fleet.position
+        bearing: Array = np.arctan2(away[:, 1], away[:, 0]).astype(np.float32)
+        return bearing
+
+
 class GoalVelocityActions(Actions):
     """Velocity relative to a straight flight to the task's goal.
 
@@ -275,6 +292,7 @@ _KINDS: dict[str, Any] = {
     "attitude_thrust": AttitudeThrustActions,
     "velocity": VelocityActions,
     "heading_velocity": HeadingVelocityActions,
+    "target_velocity": TargetVelocityActions,
     "goal_velocity": GoalVelocityActions,
 }
 
@@ -285,14 +303,12 @@ def make(fleet: Fleet, chosen: Settings, task: Any) -> Any:
     Raises ParameterError if the vehicle lacks the parameters of the controller it needs, and
     ValueError if the task lacks the goal it needs.
     """
-    arguments: tuple[Any, ...] = ()
-    if chosen.action == "goal_velocity":
-        if not hasattr(task, "desired"):
-            raise ValueError(
-                f"action = 'goal_velocity': expected a task with a set speed to a goal, such as "
-                f"ForestFlight, got {type(task).__name__}; use 'velocity'"
-            )
-        arguments = (task,)
+    if chosen.action == "goal_velocity" and not hasattr(task, "desired"):
+        raise ValueError(
+            f"action = 'goal_velocity': expected a task with a set speed to a goal, such as "
+            f"ForestFlight, got {type(task).__name__}; use 'target_velocity'"
+        )
+    arguments = (task,) if chosen.action in ("goal_velocity", "target_velocity") else ()
     kind = _KINDS[chosen.action]
     trial = Fleet(fleet.vehicle, 1, "float32", chosen.integrator, fleet.dt, threads=1)
     actions = VelocityActions(trial, chosen) if arguments else kind(trial, chosen)

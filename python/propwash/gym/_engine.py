@@ -105,7 +105,9 @@ class Engine:
         self.task.begin(fleet, self.period, chosen.index)
         self.actions = _actions.make(fleet, chosen, self.task)
         self.action_shape = (n, self.actions.size)
-        self.state = self.task.make_state(fleet, self.actions.size, self.period)
+        self.state = self.actions.state = self.task.make_state(
+            fleet, self.actions.size, self.period
+        )
         self.state.reuse_buffers = reuse_buffers
         self.limit = _limit(chosen, self.task.episode_seconds, self.period)
         self._randomizer = Randomizer(fleet, chosen)

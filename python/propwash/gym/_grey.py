@@ -1,8 +1,8 @@
-"""Grey images of the tasks' scenes as observations."""
+"""Grey and colour images of the tasks' scenes as observations."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,17 @@ class GreyObservation(Observation):
     has moved since the last one.
     """
 
+    kind: ClassVar[Literal["grey", "rgb"]] = "grey"
+    channels: ClassVar[int] = 1
+
     def __init__(self, task: Task, state: State, chosen: Settings) -> None:
         self._task = task
-        width, height = chosen.grey_size
-        self._fov = float(chosen.grey_fov)
-        self.mounting = _rotation.about_y(float(np.radians(-chosen.grey_tilt)))
-        self._images: Pixels = np.zeros((state.size, height, width, 1), dtype=np.uint8)
+        size, fov, tilt = (getattr(chosen, f"{self.kind}_{x}") for x in ("size", "fov", "tilt"))
+        width, height = size
+        self._fov = float(fov)
+        self.mounting = _rotation.about_y(float(np.radians(-tilt)))
+        shape = state.size, height, width, self.channels
+        self._images: Pixels = np.zeros(shape, dtype=np.uint8)
         self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
         """Poses of the images; NaN for none."""
         self._scenery: list[Scene | None] = [None] * state.size
@@ -48,10 +53,11 @@ class GreyObservation(Observation):
         for row in moved.tolist():
             attitude = _rotation.product(tuple(poses[row, 3:].tolist()), self.mounting)
             renderer = self._renderers[id(self._scenery[row])]
-            self._images[row, ..., 0] = renderer.grey(
-                poses[row, :3], attitude, width, height, self._fov
+            image = renderer.image(
+                self.kind, poses[row, :3], attitude, width, height, self._fov
             )
-        images: Pixels = state.buffer(self._images.shape, self._images.dtype, "grey")
+            self._images[row] = image.reshape(self._images[row].shape)
+        images: Pixels = state.buffer(self._images.shape, self._images.dtype, self.kind)
         np.copyto(images, self._images)
         return images
 
@@ -80,15 +86,22 @@ class GreyObservation(Observation):
         name, sceneries = type(self._task).__name__, [each for each in self._scenery if each]
         if not any(len(each.items) for each in sceneries):
             raise ValueError(
-                f"observation: expected a task with a scene for 'grey', {name} has none; set "
+                f"observation: expected a task with a scene for {self.kind!r}, {name} has none; set "
                 "`scene`, an option of Hover and an attribute of custom tasks"
             )
         for scene in sceneries:
             if scene.moving:
                 raise ValueError(
-                    f"observation: expected a scene without moving items for 'grey', got "
+                    f"observation: expected a scene without moving items for {self.kind!r}, got "
                     f"{scene.moving[0].name!r:.50} in {scene.name!r:.50}"
                 )
+
+
+class RgbObservation(GreyObservation):
+    """Colour images (n, height, width, 3) of uint8, as GreyObservation."""
+
+    kind: ClassVar[Literal["grey", "rgb"]] = "rgb"
+    channels: ClassVar[int] = 3
 
 
 def texture_seed(scene: Scene) -> int:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from propwash.gym._depth import DepthObservation
-from propwash.gym._grey import GreyObservation
+from propwash.gym._grey import GreyObservation, RgbObservation
 from propwash.gym._options import Settings
 from propwash.gym._privileged import PrivilegedObservation
 from propwash.gym._randomize import Randomizer
@@ -59,6 +59,8 @@ class Observer:
                 self.parts[name] = SensedObservation(state, None, chosen.history, name)
             elif name == "grey":
                 self.parts[name] = GreyObservation(task, state, chosen)
+            elif name == "rgb":
+                self.parts[name] = RgbObservation(task, state, chosen)
             elif name == "depth":
                 self.parts[name] = DepthObservation(task, state, chosen)
             else:

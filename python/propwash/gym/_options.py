@@ -36,9 +36,10 @@ ActionName = Literal[
     "attitude_thrust",
     "velocity",
     "heading_velocity",
+    "target_velocity",
     "goal_velocity",
 ]
-ObservationName = Literal["state", "sensors", "imu", "depth", "grey"]
+ObservationName = Literal["state", "sensors", "imu", "depth", "grey", "rgb"]
 DepthDtype = Literal["float32", "uint8"]
 PrivilegedName = Literal["state", "rotors", "parameters", "wind", "delay", "imu_bias"]
 YawMode = Literal["goal", "velocity"]
@@ -80,6 +81,9 @@ class Options(TypedDict, total=False):
     grey_size: Sequence[int]
     grey_fov: float
     grey_tilt: float
+    rgb_size: Sequence[int]
+    rgb_fov: float
+    rgb_tilt: float
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
@@ -148,12 +152,18 @@ class Settings:
     """degrees, vertical field of view of grey images."""
     grey_tilt: float = 0.0
     """degrees, by which the camera of grey images is tilted up from body x."""
+    rgb_size: Sequence[int] = (64, 48)
+    """px, width and height of colour images."""
+    rgb_fov: float = 70.0
+    """degrees, vertical field of view of colour images."""
+    rgb_tilt: float = 0.0
+    """degrees, by which the camera of colour images is tilted up from body x."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
     """rad, tilt of the thrust for an action of 1, with attitude_thrust; below pi/2."""
     max_speed: float = 5.0
-    """m/s, for an action of 1, with velocity, heading_velocity and goal_velocity."""
+    """m/s, for an action of 1, with the actions that are velocities."""
     yaw_mode: YawMode = "goal"
     """Heading with goal_velocity: that of the goal, or of the commanded velocity."""
     outer_loops: Mapping[str, Any] = field(default_factory=dict)
@@ -207,6 +217,7 @@ class Settings:
             ("render_size", 16, 4096),
             ("depth_size", 1, 1024),
             ("grey_size", 1, 1024),
+            ("rgb_size", 1, 1024),
         ):
             size = getattr(self, name)
             if not isinstance(size, Sequence) or len(size) != 2:
@@ -214,11 +225,11 @@ class Settings:
             for pixels in size:
                 checks.whole_number(name, pixels, smallest, largest)
         self.pooled_size  # noqa: B018
-        for name in ("depth_fov", "grey_fov"):
+        for name in ("depth_fov", "grey_fov", "rgb_fov"):
             value = getattr(self, name)
             checks.number(name, value, "degrees in (0, 180)", lambda x: 0 < x < 180)
         checks.number("depth_range", self.depth_range, "m in (0, 1e6]", lambda x: 0 < x <= 1e6)
-        for name in ("depth_tilt", "grey_tilt"):
+        for name in ("depth_tilt", "grey_tilt", "rgb_tilt"):
             value = getattr(self, name)
             checks.number(name, value, "degrees in [-90, 90]", lambda x: abs(x) <= 90)
         near = f"m in [0, depth_range = {self.depth_range:g})"
@@ -440,16 +451,21 @@ _DEPTH = (
     *("size", "fov", "range", "dtype", "error"),
     *("tilt", "pool", "near", "noise", "delay"),
 )
-_BY_VELOCITY = ("velocity", "heading_velocity", "goal_velocity")
+_WITH_YAW_RATE = ("velocity", "heading_velocity", "target_velocity")
+_BY_VELOCITY = (*_WITH_YAW_RATE, "goal_velocity")
 _NEEDED = {
     "history": ("observation", ("sensors", "imu")),
-    **{f"grey_{name}": ("observation", ("grey",)) for name in ("size", "fov", "tilt")},
+    **{
+        f"{kind}_{name}": ("observation", (kind,))
+        for kind in ("grey", "rgb")
+        for name in ("size", "fov", "tilt")
+    },
     **{f"depth_{name}": ("observation", ("depth",)) for name in _DEPTH},
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", _BY_VELOCITY),
     "yaw_mode": ("action", ("goal_velocity",)),
     "outer_loops": ("action", ("attitude_thrust", *_BY_VELOCITY)),
-    "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity", "heading_velocity")),
+    "max_rates": ("action", ("rate_thrust", "attitude_thrust", *_WITH_YAW_RATE)),
 }
 """Options that have an effect only for some values of another option."""
 

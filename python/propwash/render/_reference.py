@@ -180,21 +180,20 @@ class SceneRenderer:
             self._collision(request.views),
         )
 
-    def grey(
+    def image(
         self,
+        kind: Kind,
         position: ArrayLike,
         attitude: ArrayLike,
         width: int,
         height: int,
         vertical_fov_deg: float,
     ) -> NDArray[np.uint8]:
-        """A grey image (height, width) of the scene, without bodies, from a checked view."""
+        """An image (height, width, …) of the scene, without bodies, from a checked view."""
         focal = height / 2.0 / math.tan(math.radians(vertical_fov_deg) / 2.0)
         poses = np.stack([position] * 2), np.stack([attitude] * 2)
-        images = self._painter.paint(
-            *poses, width, height, focal, self._antialias, ("grey",), False
-        )
-        image: NDArray[np.uint8] = images["grey"]
+        images = self._painter.paint(*poses, width, height, focal, self._antialias, (kind,), False)
+        image: NDArray[np.uint8] = images[kind]
         return image
 
     def _painted(
