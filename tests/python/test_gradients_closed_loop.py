@@ -171,12 +171,12 @@ def test_a_gradient_decay_is_a_factor_for_each_step() -> None:
     commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
     start = {k: torch.tensor(v) for k, v in start_of(fleet).items()}
 
-    def slopes(**decay: float) -> Any:
-        flight = TensorFlight(fleet, kind=kind, substeps=SUBSTEPS, **decay)
+    def slopes(decay: float = 1.0) -> Any:
+        flight = TensorFlight(fleet, kind=kind, substeps=SUBSTEPS, gradient_decay=decay)
         last = flown(flight, commands, start)[-1]
         return last, torch.autograd.grad(last.position.sum(), list(commands.values()))
 
-    (last, exact), (again, decayed) = slopes(), slopes(gradient_decay=0.8)
+    (last, exact), (again, decayed) = slopes(), slopes(0.8)
     assert torch.equal(last.position, again.position)
     for one, other in zip(exact, decayed, strict=True):
         powers = 0.8 ** torch.arange(STEPS - 1.0, -1.0, -1.0, dtype=torch.float64)

@@ -66,10 +66,12 @@ def test_target_velocity_has_the_target_ahead() -> None:
     envs.set_state({"position": place, "velocity": np.zeros((40, 3))})
     away = np.linalg.norm(place, axis=1)
     action = np.zeros((40, 4), np.float32)
-    command = envs._engine.actions.command(action + [0.2, 0.0, 0.0, 0.0])
+    actions: Any = envs._engine.actions
+    ahead, left = action.copy(), action.copy()
+    ahead[:, 0] = left[:, 1] = 0.2
     expected = -place / away[:, None]
-    np.testing.assert_allclose(command.velocity, expected, atol=1e-5)  # 0.2 of 5 m/s
-    sideways = envs._engine.actions.command(action + [0.0, 0.2, 0.0, 0.0]).velocity
+    np.testing.assert_allclose(actions.command(ahead).velocity, expected, atol=1e-5)
+    sideways = actions.command(left).velocity
     np.testing.assert_allclose((sideways * place).sum(axis=1), 0.0, atol=1e-4)
 
 

@@ -53,9 +53,7 @@ class GreyObservation(Observation):
         for row in moved.tolist():
             attitude = _rotation.product(tuple(poses[row, 3:].tolist()), self.mounting)
             renderer = self._renderers[id(self._scenery[row])]
-            image = renderer.image(
-                self.kind, poses[row, :3], attitude, width, height, self._fov
-            )
+            image = renderer.image(self.kind, poses[row, :3], attitude, width, height, self._fov)
             self._images[row] = image.reshape(self._images[row].shape)
         images: Pixels = state.buffer(self._images.shape, self._images.dtype, self.kind)
         np.copyto(images, self._images)
