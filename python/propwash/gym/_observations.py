@@ -14,7 +14,7 @@ from propwash.gym._grey import GreyObservation, RgbObservation
 from propwash.gym._options import Settings
 from propwash.gym._privileged import PrivilegedObservation
 from propwash.gym._randomize import Randomizer
-from propwash.gym._state import Observation, SensedObservation, State
+from propwash.gym._state import InertialObservation, Observation, SensedObservation, State
 from propwash.gym._task import Task
 
 Array = NDArray[Any]
@@ -56,7 +56,7 @@ class Observer:
             if name == "sensors":
                 self.parts[name] = SensedObservation(state, task.scene, chosen.history)
             elif name == "imu":
-                self.parts[name] = SensedObservation(state, None, chosen.history, name)
+                self.parts[name] = InertialObservation(state, chosen.history)
             elif name == "grey":
                 self.parts[name] = GreyObservation(task, state, chosen)
             elif name == "rgb":

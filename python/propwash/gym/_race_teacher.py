@@ -20,7 +20,7 @@ _CRUISE, _GATE = 4.0, 2.5
 """m/s, far from gates, and at gates."""
 _SLOW, _FAST = 3.0, 10.0
 """m, distances from the next gate between which the speed rises from one to the other."""
-_BEHIND = 1.2
+_BEHIND = 2.0
 """m before a gate; a vehicle beside or beyond it that is nearer first flies back to there."""
 _BELOW = 3.2
 """m under the centre of a gate, the height at which it does so."""

@@ -38,10 +38,12 @@ GATES: dict[str, Any] = {
     "gates": ["Gate10", "Gate21", "Gate2"],
     "course_seed": list(range(300)),
     "episode_seconds": 40.0,
+    "frame": "body",
     "observation": ["grey", "imu"],
     "grey_tilt": 10.0,
     "history": 1,
     "action": "heading_velocity",
+    "max_rates": [8.0, 8.0, 2.0],
     "outer_loops": {"tilt_limit": 0.9, "velocity": [3.5, 3.5, 3.0]},
     "substeps": 64,
 }
@@ -54,11 +56,14 @@ class ImitateArgs:
 
     teacher: str = ""  # a policy of the state, by its name or file; "": the `teach` of the task
     num_steps: int = 40  # steps of each environment in a window
-    rows: int = 32  # environments of a minibatch; derivatives reach back to the start of a window
-    mix_steps: int = 200_000  # environment steps until the student alone flies
+    rows: int = 8  # environments of a minibatch; derivatives reach back to the start of a window
+    guard: float = 0.3  # distance between the actions that the teacher tolerates
+    patience: int = 20  # successive steps for which it tolerates more, at the end
+    mix_steps: int = 200_000  # environment steps until then; at first the teacher does not wait
+    estimate: float = 1.0  # weight of the estimates of privileged columns, if there are any
     stagger: int = 300  # steps over which the first episodes begin
     learning_rate: float = 1e-3  # initial value, decreases with a cosine to a twentieth
-    decay_steps: int = 1_000_000  # environment steps until then
+    decay_steps: int = 600_000  # environment steps until then
     max_grad_norm: float = 1.0
     memory: int = 96  # units of the GRU
     hidden: int = 64  # width of the two layers after it
@@ -71,39 +76,45 @@ class ImitateArgs:
 class Imitation:
     """Trains an agent with memory to act as a teacher.
 
-    In a window the teacher flies some of the vehicles, at first all; the fraction decreases
-    linearly. Its actions are the targets in all states. The agent's critic is not used.
+    The teacher's actions are the targets in all states. The student flies, but where its action has
+    differed by more than args.guard for too long, the teacher acts until it does not differ (as J.
+    Zhang, K. Cho, "Query-efficient imitation learning for end-to-end simulated driving", AAAI
+    2017); so no vehicle is lost, and later ones are flown by the student alone. A linear layer
+    estimates the privileged columns of the observation from the inputs of the actor; it is used for
+    its gradient only. Nor is the agent's critic used.
     """
 
     def __init__(self, envs: pg.FleetVectorEnv, args: ImitateArgs, seed: int) -> None:
         self.envs, self.args, self.seed = envs, args, seed
         self.engine = envs._engine
-        if self.engine.settings.privileged_groups:
-            got = self.engine.settings.privileged
-            raise ValueError(f"privileged: expected False for imitation, got {got!r}")
         self.teacher = policy_teacher(args.teacher, envs) if args.teacher else task_teacher(envs)
         self.generator = torch.Generator().manual_seed(seed)
         names = ("hidden", "memory", "columns", "convolution")
         network = ppo.Args(**{name: getattr(args, name) for name in names})
         width, outputs = flatdim(envs.single_observation_space), self.engine.actions.size
+        known = sum(each.stop - each.start for each in envs.privileged_columns.values())
         image = image_columns(envs) if args.convolution else None
-        self.agent = GruAgent(width, outputs, network, self.generator, image=image)
+        self.agent = GruAgent(width - known, outputs, network, self.generator, known, image)
         self.policy = self.agent
-        used = self.agent.encoder, self.agent.gru, self.agent.actor
+        layer = [self.agent.actor_width, known]
+        self.estimator = ppo.mlp(layer, 0.01, self.generator) if known else nn.Identity()
+        used = self.agent.encoder, self.agent.gru, self.agent.actor, self.estimator
         self.parameters = [each for part in used for each in part.parameters()]
         self.optimizer = torch.optim.Adam(self.parameters, fused=True)
         self.iteration, self.global_step = 0, 0
         shape = args.num_steps, envs.num_envs
         self.seen = torch.zeros(shape[0] + 1, shape[1], width)
         self.targets = torch.zeros(*shape, outputs)
-        self.live, self.rewards = torch.zeros(2, *shape)
+        self.live, self.rewards, self.by_teacher = torch.zeros(3, *shape)
         self.goes_on = torch.zeros(shape[0] + 1, shape[1])
-        self.done, self.memory = torch.zeros(shape[1]), torch.zeros(shape[1], args.memory)
+        self.done, self.waited = torch.zeros(2, shape[1])
+        self.memory = torch.zeros(shape[1], args.memory)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state to resume training from, at a multiple of args.restart_every."""
         return {
             "agent": self.agent.state_dict(),
+            "estimator": self.estimator.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "generator": self.generator.get_state(),
             "counts": (self.iteration, self.global_step),
@@ -112,6 +123,7 @@ class Imitation:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state_dict(); training continues bit-identically to an uninterrupted one."""
         self.agent.load_state_dict(state["agent"])
+        self.estimator.load_state_dict(state["estimator"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"])
         self.iteration, self.global_step = state["counts"]
@@ -124,14 +136,14 @@ class Imitation:
         passed = min(1.0, self.global_step / args.decay_steps)
         factor = 0.05 + 0.95 * 0.5 * (1.0 + math.cos(math.pi * passed))
         self.optimizer.param_groups[0]["lr"] = args.learning_rate * factor
-        by_teacher = max(0.0, 1.0 - self.global_step / args.mix_steps)
-        first = self.fly(by_teacher)
+        first = self.fly(args.patience * min(1.0, self.global_step / args.mix_steps))
         if self.iteration < args.scale_iterations:
             self.agent.learn_scale(self.seen[:-1].flatten(0, 1))
-        loss = self.learn(first)
+        losses = self.learn(first)
         self.iteration, self.global_step = self.iteration + 1, self.global_step + self.live.numel()
         reward = float(self.rewards.sum() / self.live.sum())
-        return {"reward": reward, "loss": loss, "by_teacher": by_teacher}
+        by_teacher = float((self.by_teacher * self.live).sum() / self.live.sum())
+        return {"reward": reward, "by_teacher": by_teacher, **losses}
 
     def restart(self) -> None:
         """Begins new episodes, each at another step of a flight of the teacher.
@@ -142,7 +154,7 @@ class Imitation:
         seed = int(np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)[0])
         self.seen[-1] = torch.from_numpy(flat(self.envs.reset(seed=seed)[0]))
         self.done, self.goes_on[-1] = torch.zeros(n), torch.zeros(n)
-        self.memory = torch.zeros(n, self.agent.memory_size)
+        self.memory, self.waited = torch.zeros(n, self.agent.memory_size), torch.zeros(n)
         begins = torch.randint(args.stagger, (n,), generator=self.generator).numpy()
         for step in range(args.stagger):
             mask = begins == step
@@ -151,53 +163,65 @@ class Imitation:
                 self.seen[-1] = torch.from_numpy(flat(seen))
                 self.goes_on[-1, mask] = self.done[mask] = 0.0
             self.seen[0], self.goes_on[0] = self.seen[-1], self.goes_on[-1]
-            self.advance(0, torch.ones(n, dtype=torch.bool))
+            self.advance(0, 0.0, guard=-1.0)
             self.seen[-1], self.goes_on[-1] = self.seen[1], self.goes_on[1]
 
-    def fly(self, by_teacher: float) -> Tensor:
-        """Fills the buffers, with a fraction flown by the teacher; returns the first memory."""
+    def fly(self, patience: float) -> Tensor:
+        """Fills the buffers; returns the memory before the window."""
         self.seen[0], self.goes_on[0], first = self.seen[-1], self.goes_on[-1], self.memory
-        chosen = torch.rand(self.envs.num_envs, generator=self.generator) < by_teacher
         for t in range(self.args.num_steps):
-            self.advance(t, chosen)
+            self.advance(t, patience, self.args.guard)
         return first
 
     @torch.no_grad()
-    def advance(self, t: int, by_teacher: Tensor) -> None:
-        """Makes step t, in which the teacher flies the vehicles in the mask `by_teacher` (n,)."""
+    def advance(self, t: int, patience: float, guard: float) -> None:
+        """Makes step t; the teacher acts after `patience` steps of actions beyond `guard`."""
         self.live[t] = 1.0 - self.done
         memory = self.memory * self.goes_on[t, :, None]
         inputs, self.memory = self.agent.see(self.agent.normalise(self.seen[t]), memory)
         self.targets[t] = torch.from_numpy(self.teacher(self.engine.state))
         action = self.agent.mean_action(inputs).clamp(-1.0, 1.0)
-        action = torch.where(by_teacher[:, None], self.targets[t], action)
+        differs = torch.linalg.vector_norm(action - self.targets[t], dim=-1) > guard
+        self.waited = (self.waited * self.goes_on[t] + 1.0) * differs
+        acts = self.waited > patience
+        self.by_teacher[t], action = acts, torch.where(acts[:, None], self.targets[t], action)
         seen, reward, *ends, _ = self.envs.step(action.numpy())
         self.seen[t + 1] = torch.from_numpy(flat(seen))
         self.rewards[t], self.done = torch.from_numpy(reward), torch.from_numpy(ends[0] | ends[1])
         self.done, self.goes_on[t + 1] = self.done.float(), self.live[t]
 
-    def learn(self, memory: Tensor) -> float:
-        """Makes an optimiser step for each minibatch of the window; returns the mean loss.
+    def learn(self, memory: Tensor) -> dict[str, float]:
+        """Makes an optimiser step for each minibatch of the window; returns mean losses by name.
 
         memory: (n, N) before the window.
         """
-        total = 0.0
-        x = self.agent.normalise(self.seen[:-1])
+        totals, agent = torch.zeros(2), self.agent
+        x = agent.normalise(self.seen[:-1])
         order = torch.randperm(x.shape[1], generator=self.generator)
         parts = torch.split(order, self.args.rows)
         for rows in parts:
-            inputs = self.agent.see_all(x[:, rows], memory[rows], self.goes_on[:-1, rows])
-            error = (self.agent.mean_action(inputs) - self.targets[:, rows]).square().sum(-1)
+            inputs = agent.see_all(x[:, rows], memory[rows], self.goes_on[:-1, rows])
+            losses = [_smooth(agent.mean_action(inputs) - self.targets[:, rows]).sum(-1)]
+            if known := inputs[..., agent.actor_width :].shape[-1]:
+                guess = self.estimator(inputs[..., : agent.actor_width])
+                losses.append(_smooth(guess - x[:, rows, -known:]).mean(-1))
             live = self.live[:, rows]
-            loss = (error * live).sum() / live.sum()
+            means = [(each * live).sum() / live.sum() for each in losses]
+            loss = means[0] + self.args.estimate * sum(means[1:])
             self.optimizer.zero_grad()
             loss.backward()
             norm = nn.utils.clip_grad_norm_(self.parameters, self.args.max_grad_norm)
             if not norm.isfinite():
                 raise FloatingPointError(f"iteration {self.iteration}: expected finite gradients")
             self.optimizer.step()
-            total += loss.item()
-        return total / len(parts)
+            totals[: len(means)] += torch.stack(means).detach()
+        loss, estimate = (totals / len(parts)).tolist()
+        return {"loss": loss, "estimate": estimate}
+
+
+def _smooth(error: Tensor) -> Tensor:
+    """Huber's loss of errors, linear beyond 0.2."""
+    return nn.functional.smooth_l1_loss(error, torch.zeros_like(error), reduction="none", beta=0.2)
 
 
 def task_teacher(envs: pg.FleetVectorEnv) -> Teacher:

@@ -114,8 +114,7 @@ def _without_loss(method: str, known: Mapping[str, object], task: str) -> ValueE
 
 
 def _imitate(task: str, found: Recipe) -> Recipe:
-    training = {n: each for n, each in found.training.items() if n != "privileged"}
-    changes = {"args": imitate.ImitateArgs(), "training": training, "num_envs": 64, "goal": {}}
+    changes = {"args": imitate.ImitateArgs(), "num_envs": 64, "goal": {}}
     return _at_one_rate(replace(found, **{**changes, **_IMITATE.get(task, {})}))
 
 
@@ -325,7 +324,11 @@ _BPTT: dict[str, dict[str, Any]] = {
 _IMITATE: dict[str, dict[str, Any]] = {
     "race": {
         "options": imitate.GATES,
-        "training": {"course_seed": list(range(1000, 1064)), "episode_seconds": 30.0},
+        "training": {
+            "course_seed": list(range(1000, 1064)),
+            "episode_seconds": 30.0,
+            "privileged": ["state"],
+        },
         "args": imitate.ImitateArgs(convolution=(8, 16, 32)),
         "steps": 1_000_000,
         "every": 500_000,
