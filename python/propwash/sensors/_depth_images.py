@@ -13,7 +13,6 @@ from propwash.fleet.threads import ThreadPool, pool_of
 from propwash.sampling.sensor import NoiseKey
 from propwash.sensors._camera import Camera
 from propwash.world import Scene
-from propwash.world._nearest import rows_of
 
 _CLOSE = 1e-3
 """m, reach of the search for items that contain a camera; their distances are negative."""
@@ -46,7 +45,7 @@ def depth_images(
         raise TypeError(f"camera: expected a Camera with one mounting, got {camera!r:.100}")
     lead, places, attitudes = _checks.poses(position, attitude)
     n, reach, pool = len(places), _checks.positive("max_depth", max_depth, "m"), pool_of(threads)
-    groups = rows_of(scenes, scene_of, n, "body")
+    groups = _checks.rows_of(scenes, Scene, scene_of, n, "body")
     images = np.empty((n, camera.height, camera.width), places.dtype)
     centres = camera.core.poses(places.astype(np.float64), attitudes.astype(np.float64))[0]
     perfect, silent = _world.StereoModel(), NoiseKey(0, 0).white(0)
