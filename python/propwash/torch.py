@@ -1,9 +1,9 @@
 """Flights of a fleet as differentiable functions of PyTorch.
 
-    from propwash.torch import TensorFlight, rollout
+    from propwash.torch import TensorFlight, distance, rollout
 
-`rollout` flies commands that are known beforehand, `TensorFlight` those of a policy. Requires the
-extra `torch`. `docs/gradients.md` has examples.
+`rollout` flies commands that are known beforehand, `TensorFlight` those of a policy; `distance` is
+that of obstacles, for losses. Requires the extra `torch`. `docs/gradients.md` has examples.
 """
 
 from __future__ import annotations
@@ -196,6 +196,33 @@ class TensorFlight:
         )
         self._time = self.fleet.time
         return self._last
+
+
+def distance(nearest: Callable[[Any], Any], points: Tensor) -> Tensor:
+    """Returns the signed distances (…) [m] of points (…, 3) m to obstacles, with gradients.
+
+    nearest: Scene.nearest, or a function like it, such as nearest_items with its scenes: of an
+        array of points, with the results `distance` and `normal`.
+
+    Second derivatives are not available.
+    """
+    _check("distance", {"points": points})
+    distances: Tensor = _Distance.apply(points, nearest)  # type: ignore[no-untyped-call]
+    return distances
+
+
+class _Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, points: Tensor, nearest: Callable[[Any], Any]) -> Tensor:
+        found = nearest(_array(points))
+        ctx.save_for_backward(torch.from_numpy(found.normal).to(points))
+        return torch.from_numpy(np.asarray(found.distance)).to(points)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:
+        (normal,) = ctx.saved_tensors
+        return slopes.unsqueeze(-1) * normal, None
 
 
 class _Step(torch.autograd.Function):

@@ -162,6 +162,22 @@ def test_points_of_several_scenes_have_the_items_of_their_own() -> None:
         nearest_items(scenes, points[0, :1], [3])
 
 
+def test_distances_of_tensors_have_the_gradient_of_differences() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import distance
+
+    rng = np.random.default_rng(7)
+    scene = Scene(shapes(rng))
+    points = torch.tensor(rng.uniform(-4, 4, (6, 50, 3)), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda p: distance(scene.nearest, p), points, eps=1e-7)
+    single = points.detach().float()
+    found = distance(scene.nearest, single)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found, scene.nearest(single.numpy()).distance, rtol=1e-6)
+    with pytest.raises(TypeError, match=r"distance\['points'\]: expected a floating-point tensor"):
+        distance(scene.nearest, torch.zeros(2, 3, dtype=torch.int64))
+
+
 def test_leading_axes_and_points_without_an_item() -> None:
     scene = Scene([Sphere(name="ball", radius=1.0), Plane(name="ground", position=(0, 0, -9))])
     found = scene.nearest(

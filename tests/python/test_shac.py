@@ -315,6 +315,21 @@ def test_hover_is_learnt_in_107_520_steps() -> None:
     assert result.settled(0.1, 2.0) >= 0.95
 
 
+@pytest.mark.slow
+def test_landing_is_learnt_in_101_376_steps() -> None:
+    from propwash.gym import recipes
+
+    recipe = recipes.recipe("land", method="shac")
+    options: dict[str, Any] = {**recipe.options, **recipe.training}
+    envs = pg.make_vec(pg.Land, recipe.num_envs, copy=False, **options)
+    trained = shac.SHAC(envs, recipe.args, seed=1)
+    while trained.global_step < 101_376:
+        trained.iterate()
+    new = pg.make_vec(pg.Land, 200, copy=False, **recipe.options)
+    result = evaluate(trained.agent.act, new, seed=7)
+    assert np.mean(result.infos["success"]) >= 0.7  # it varies between evaluations
+
+
 def test_what_has_no_gradients_is_refused() -> None:
     cases: list[tuple[type[pg.Task], dict[str, Any], str]] = [
         (pg.Hover, {"noise": True}, "noise: expected False"),
