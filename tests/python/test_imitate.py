@@ -103,7 +103,7 @@ def test_grey_images_need_a_scene_at_rest() -> None:
 def test_a_student_learns_from_a_policy_of_the_state() -> None:
     pytest.importorskip("onnxruntime")
     envs = pg.make_vec(pg.Hover, 32, copy=False, max_episode_steps=100, **HOVER)
-    small = {"memory": 16, "hidden": 32, "num_steps": 8, "rows": 32, "stagger": 20}
+    small: dict[str, Any] = {"memory": 16, "hidden": 32, "num_steps": 8, "rows": 32, "stagger": 20}
     args = ImitateArgs(
         **small, teacher="hover", mix_steps=3_000, learning_rate=4e-3, decay_steps=15_000
     )
