@@ -138,6 +138,7 @@ class Race(Judged):
 
     episode_seconds: ClassVar[float] = race.TIME_LIMIT
     starts_ahead: ClassVar[bool] = True
+    replaced: ClassVar[Mapping[str, tuple[str, ...]]] = {"course": ("gates",)}
     constants: ClassVar[tuple[str, ...]] = (
         "scene",
         "weights",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-_CRUISE, _GATE = 4.0, 2.5
+_CRUISE, _GATE = 4.0, 1.8
 """m/s, far from gates, and at gates."""
 _SLOW, _FAST = 3.0, 10.0
 """m, distances from the next gate between which the speed rises from one to the other."""
@@ -24,7 +24,7 @@ _BEHIND = 2.0
 """m before a gate; a vehicle beside or beyond it that is nearer first flies back to there."""
 _BELOW = 3.2
 """m under the centre of a gate, the height at which it does so."""
-_FARTHEST = 6.0
+_FARTHEST = 4.0
 """m, longest distance from the gate of the point on its axis that is the aim."""
 _TURN, _TURN_GAIN = 1.5, 2.0
 """rad/s, maximum yaw rate; 1/s, its gain."""
@@ -44,7 +44,7 @@ def teach(task: Race, state: State) -> VelocityCommand:
     along, beside, above = local.T
     off = np.hypot(beside, above)
     aim = np.zeros_like(local)
-    aim[:, 0] = np.clip(1.5 - 1.5 * off, -_FARTHEST, 1.5)
+    aim[:, 0] = np.clip(2.1 - 3.0 * off, -_FARTHEST, 1.5)
     is_beyond = (along > -_BEHIND) & (off > 0.3 - along)
     aim[is_beyond] = np.stack([-_BEHIND - 2.0, 0.0, -_BELOW])
     away = aim - local
