@@ -460,8 +460,7 @@ def rows_of(
     numbers: NDArray[Any] = default if scene_of is None else np.asarray(scene_of)
     if numbers.dtype.kind not in "iu" or numbers.size != n:
         raise ValueError(
-            f"scene_of: expected {n} whole numbers, one for each {what}, got "
-            f"{described(scene_of)}"
+            f"scene_of: expected {n} whole numbers, one for each {what}, got {described(scene_of)}"
         )
     numbers = numbers.reshape(n)
     if ((numbers < 0) | (numbers >= len(known))).any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,10 @@ from propwash import _rotation
 from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import Task
-from propwash.render._reference import SceneRenderer
 from propwash.world import Scene
+
+if TYPE_CHECKING:
+    from propwash.render.offscreen import SceneRenderer
 
 Pixels = NDArray[np.uint8]
 
@@ -72,6 +74,8 @@ class GreyObservation(Observation):
                 self._scenery[row], changed = scenery, True
                 self._poses[row] = np.nan
         if changed:
+            from propwash.render.offscreen import SceneRenderer  # only images need this part
+
             self._check()
             used = {id(each): each for each in self._scenery if each is not None}
             self._renderers = {
@@ -84,8 +88,8 @@ class GreyObservation(Observation):
         name, sceneries = type(self._task).__name__, [each for each in self._scenery if each]
         if not any(len(each.items) for each in sceneries):
             raise ValueError(
-                f"observation: expected a task with a scene for {self.kind!r}, {name} has none; set "
-                "`scene`, an option of Hover and an attribute of custom tasks"
+                f"observation: expected a task with a scene for {self.kind!r}, {name} has none; "
+                "set `scene`, an option of Hover and an attribute of custom tasks"
             )
         for scene in sceneries:
             if scene.moving:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from propwash import _core
 from propwash._core import VelocityCommand
 from propwash.gym._state import State
-
-if TYPE_CHECKING:
-    from propwash.gym._race import Race
 
 Array = NDArray[Any]
 
@@ -30,7 +27,7 @@ _TURN, _TURN_GAIN = 1.5, 2.0
 """rad/s, maximum yaw rate; 1/s, its gain."""
 
 
-def teach(task: Race, state: State) -> VelocityCommand:
+def teach(task: Any, state: State) -> VelocityCommand:
     """Returns velocities [m/s] and yaw rates [rad/s] that lead through the next gate.
 
     The aim is a point on the axis of the gate: the farther the vehicle is beside the axis, the
