@@ -13,14 +13,15 @@ import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import index
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Numbers = NDArray[Any]
 Flags = NDArray[np.bool_]
+T = TypeVar("T")
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 """The attitude of axes that are parallel to the world's."""
 
@@ -435,3 +436,33 @@ def flattened(
                 f"{name}: expected shape {(*lead, width)} or ({width},), got {described(value)}"
             ) from None
     return array.shape[:-1], array.reshape(-1, width)
+
+
+def rows_of(
+    scenes: T | Sequence[T], kind: type[T], scene_of: ArrayLike | None, n: int, what: str
+) -> list[tuple[T, NDArray[np.intp]]]:
+    """Returns scenes and the rows of n points or bodies in them. Raises ValueError or TypeError.
+
+    kind: Class of scenes. scene_of: n indices in `scenes`; None: the one scene, or n scenes.
+    what: Name of a row.
+    """
+    known = [scenes] if isinstance(scenes, kind) else list(cast(Sequence[T], scenes))
+    if not known or not all(isinstance(each, kind) for each in known):
+        raise TypeError(
+            f"scenes: expected a Scene or a sequence of one or more, got {shown(scenes)}"
+        )
+    if scene_of is None and len(known) not in (1, n):
+        raise ValueError(
+            f"scene_of: expected {n} indices, one for each {what}, for {len(known)} scenes, got "
+            "None"
+        )
+    default = np.zeros(n, int) if len(known) == 1 else np.arange(n)
+    numbers: NDArray[Any] = default if scene_of is None else np.asarray(scene_of)
+    if numbers.dtype.kind not in "iu" or numbers.size != n:
+        raise ValueError(
+            f"scene_of: expected {n} whole numbers, one for each {what}, got {described(scene_of)}"
+        )
+    numbers = numbers.reshape(n)
+    if ((numbers < 0) | (numbers >= len(known))).any():
+        raise ValueError(f"scene_of: expected indices of {len(known)} scenes, got {numbers!s:.100}")
+    return [(known[number], np.flatnonzero(numbers == number)) for number in np.unique(numbers)]

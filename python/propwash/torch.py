@@ -1,9 +1,9 @@
 """Flights of a fleet as differentiable functions of PyTorch.
 
-    from propwash.torch import TensorFlight, rollout
+    from propwash.torch import TensorFlight, distance, rollout
 
-`rollout` flies commands that are known beforehand, `TensorFlight` those of a policy. Requires the
-extra `torch`. `docs/gradients.md` has examples.
+`rollout` flies commands that are known beforehand, `TensorFlight` those of a policy; `distance` is
+that of obstacles, for losses. Requires the extra `torch`. `docs/gradients.md` has examples.
 """
 
 from __future__ import annotations
@@ -114,6 +114,9 @@ class TensorFlight:
     parameters: arguments of Fleet.set_parameters(), which is called with them.
     kind: the class of the commands, or a function that takes their parts.
     substeps: steps of the fleet for each command.
+    gradient_decay: in (0, 1], factor of the gradients that pass from a state through a step to the
+        state before it, so that late losses count less for early commands (Y. Zhang et al.,
+        "Learning vision-based agile flight via differentiable physics", 2025). 1: exact gradients.
 
     The gradients are those of the whole loop, state -> policy -> command -> state, through the
     memory of controllers and delays too. The states have the type to which those of the parts of
@@ -127,7 +130,11 @@ class TensorFlight:
         parameters: Mapping[str, Tensor] | None = None,
         kind: Callable[..., Command] = _core.RotorSpeeds,
         substeps: int = 1,
+        gradient_decay: float = 1.0,
     ) -> None:
+        self._decay = _checks.number(
+            "gradient_decay", gradient_decay, "a number in (0, 1]", lambda x: 0.0 < x <= 1.0
+        )
         values = parameters or {}
         _check("parameters", values)
         self.fleet, self._kind, self._parameters = fleet, kind, values
@@ -191,6 +198,33 @@ class TensorFlight:
         return self._last
 
 
+def distance(nearest: Callable[[Any], Any], points: Tensor) -> Tensor:
+    """Returns the signed distances (…) [m] of points (…, 3) m to obstacles, with gradients.
+
+    nearest: Scene.nearest, or a function like it, such as nearest_items with its scenes: of an
+        array of points, with the results `distance` and `normal`.
+
+    Second derivatives are not available.
+    """
+    _check("distance", {"points": points})
+    distances: Tensor = _Distance.apply(points, nearest)  # type: ignore[no-untyped-call]
+    return distances
+
+
+class _Distance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, points: Tensor, nearest: Callable[[Any], Any]) -> Tensor:
+        found = nearest(_array(points))
+        ctx.save_for_backward(torch.from_numpy(found.normal).to(points))
+        return torch.from_numpy(np.asarray(found.distance)).to(points)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, slopes: Tensor) -> tuple[Tensor | None, ...]:
+        (normal,) = ctx.saved_tensors
+        return slopes.unsqueeze(-1) * normal, None
+
+
 class _Step(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -201,7 +235,7 @@ class _Step(torch.autograd.Function):
             flight._kind, {name: _array(part) for name, part in zip(names, parts, strict=True)}
         )
         ctx.taken, states, width = flight._loop.step(command)
-        ctx.loop, ctx.names = flight._loop, names
+        ctx.loop, ctx.names, ctx.decay = flight._loop, names, flight._decay
         ctx.begins = tensors[5].shape[1] == 0
         ctx.like = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
         ctx.set_materialize_grads(False)
@@ -214,7 +248,8 @@ class _Step(torch.autograd.Function):
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         arrays = [None if each is None else _array(each) for each in cotangents]
         state, memory, named, parameters = ctx.loop.pull(ctx.taken, arrays, begins=ctx.begins)
-        found = [*state, memory, *(named[name] for name in ctx.names), *parameters.values()]
+        before = [ctx.decay * part for part in (*state, memory)]
+        found = [*before, *(named[name] for name in ctx.names), *parameters.values()]
         return (
             None,
             None,

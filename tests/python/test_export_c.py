@@ -242,9 +242,10 @@ class Turned(pg.Task):
         ("hover", {"observation": "depth", "scene": "alphapilot"}, 'expected "state" or "sensors"'),
         ("hover", {"observation": ("state", "sensors")}, 'expected "state" or "sensors"'),
         (f"{__name__}:Turned", {}, r"Turned\.observation\(\) is overridden"),
+        ("hover", {"action": "heading_velocity"}, "action: expected one of rate_thrust, .* got"),
     ],
 )
-def test_other_observations_are_refused(
+def test_other_observations_and_actions_are_refused(
     task: str, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     described = policy.describe(task, options)

@@ -161,6 +161,32 @@ def test_begin_cuts_the_gradients_of_a_flight() -> None:
     assert all(not each[:3].any() and each[3:4].any() for each in gradients)
 
 
+def test_a_gradient_decay_is_a_factor_for_each_step() -> None:
+    """Of commands that do not depend on the states; the flight is the same."""
+    torch = pytest.importorskip("torch")
+    from propwash.torch import TensorFlight
+
+    fleet = make_fleet()
+    kind, parts = level_of(fleet, "rates")
+    commands = {k: torch.tensor(v, requires_grad=True) for k, v in parts.items()}
+    start = {k: torch.tensor(v) for k, v in start_of(fleet).items()}
+
+    def slopes(decay: float = 1.0) -> Any:
+        flight = TensorFlight(fleet, kind=kind, substeps=SUBSTEPS, gradient_decay=decay)
+        last = flown(flight, commands, start)[-1]
+        return last, torch.autograd.grad(last.position.sum(), list(commands.values()))
+
+    (last, exact), (again, decayed) = slopes(), slopes(0.8)
+    assert torch.equal(last.position, again.position)
+    for one, other in zip(exact, decayed, strict=True):
+        powers = 0.8 ** torch.arange(STEPS - 1.0, -1.0, -1.0, dtype=torch.float64)
+        expected = one * powers.reshape(-1, *[1] * (one.ndim - 1))
+        torch.testing.assert_close(other, expected, rtol=1e-9, atol=1e-12)
+    for wrong in (0.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=r"gradient_decay: expected a number in \(0, 1\]"):
+            TensorFlight(fleet, kind=kind, gradient_decay=wrong)
+
+
 def test_a_flight_follows_changes_of_its_fleet() -> None:
     """Parameters, wind and forces that change between windows change the derivatives."""
     torch = pytest.importorskip("torch")

@@ -66,7 +66,7 @@ def test_doubling_a_weight_doubles_its_term(case: Case) -> None:
 
 
 @by_task
-def test_non_finite_weights_are_refused(case: Case) -> None:
+def test_wrong_weights_are_refused(case: Case) -> None:
     kind, weights, options = case
     for name in weights.__struct_fields__:
         for wrong in (math.nan, math.inf, -math.inf, 1e39, "1", None, True):
@@ -76,7 +76,23 @@ def test_non_finite_weights_are_refused(case: Case) -> None:
             for small in (0.0, -1.0, 1e-7):
                 with pytest.raises(pw.ParameterError, match=rf"{name} = .*: expected at least"):
                     weights(**{name: small})
+        elif name == "upright":
+            kind(**options, weights={name: -1.0})
+        else:
+            with pytest.raises(pw.ParameterError, match=rf"{name} = -0.1: expected a number >= 0;"):
+                kind(**options, weights={name: -0.1})
     with pytest.raises(pw.ParameterError, match=f"{weights.__name__} has no field 'ratse'"):
         kind(**options, weights={"ratse": 1.0})
     with pytest.raises(pw.ParameterError, match=f"weights = 3: expected {weights.__name__} or"):
         kind(**options, weights=3)
+
+
+def test_weights_of_other_tasks_are_not_negative_either() -> None:
+    from propwash.gym import multi
+
+    for kind, name in ((pg.ForestReward, "smoothness"), (multi.FormationReward, "nearness")):
+        with pytest.raises(
+            pw.ParameterError, match=rf"weights.{name} = -1.0: expected a number >="
+        ):
+            kind(**{name: -1.0})
+    assert multi.MultiRaceReward(lead=-1.0).lead == -1.0

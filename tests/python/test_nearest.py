@@ -8,7 +8,19 @@ import numpy as np
 import propwash as pw
 import pytest
 from numpy.typing import NDArray
-from propwash.world import Box, Capsule, Cylinder, Gate, Item, Mesh, Plane, Scene, Sphere, Waypoints
+from propwash.world import (
+    Box,
+    Capsule,
+    Cylinder,
+    Gate,
+    Item,
+    Mesh,
+    Plane,
+    Scene,
+    Sphere,
+    Waypoints,
+    nearest_items,
+)
 
 Array = NDArray[np.float64]
 
@@ -114,6 +126,56 @@ def test_items_that_move_have_the_distance_of_their_time() -> None:
     assert distance[0] == pytest.approx(0.5, abs=1e-12)
     assert ids[0] == 0
     np.testing.assert_allclose(normal, [[-1.0, 0.0, 0.0]], atol=1e-12)
+
+
+def test_the_normal_near_moving_items_is_the_derivative_at_their_time() -> None:
+    rng = np.random.default_rng(5)
+    path = Waypoints([0.0, 4.0], [[-2.0, 0.0, 0.0], [2.0, 1.0, 0.5]], yaws=[0.0, 2.0])
+    moving = [item.replace(motion=path) for item in shapes(rng)[:4]]
+    scenes = [Scene([*moving, Plane(name="ground", position=(0, 0, -4))]).at(t) for t in (1.0, 3.0)]
+    points, times = rng.uniform(-4, 4, (2000, 3)), rng.integers(0, 2, 2000)
+    found = nearest_items(scenes, points, times)
+    assert len(np.unique(found.id)) == 5
+    gradient = np.empty_like(points)
+    for axis, move in enumerate(1e-6 * np.eye(3)):
+        ends = [nearest_items(scenes, points + sign * move, times).distance for sign in (1, -1)]
+        gradient[:, axis] = (ends[0] - ends[1]) / 2e-6
+    wrong = np.abs(gradient - found.normal).max(axis=1) > 1e-6
+    assert wrong.mean() < 0.005  # points within a step of an edge of the derivative
+
+
+def test_points_of_several_scenes_have_the_items_of_their_own() -> None:
+    rng = np.random.default_rng(6)
+    scenes = [Scene.load("forest", seed) for seed in range(3)]
+    points, scene_of = rng.uniform(-20, 20, (4, 50, 3)), rng.integers(0, 3, (4, 50))
+    found = nearest_items(scenes, points, scene_of, reach=3.0)
+    for k, scene in enumerate(scenes):
+        alone = scene.nearest(points[scene_of == k], reach=3.0)
+        for name in ("distance", "id", "normal"):
+            batched = getattr(found, name)[scene_of == k]
+            np.testing.assert_array_equal(batched, getattr(alone, name))
+    each = nearest_items(scenes, points[0, :3])
+    assert (each.distance.shape, each.id.shape, each.normal.shape) == ((3,), (3,), (3, 3))
+    with pytest.raises(ValueError, match=r"scene_of: expected 200 indices, one for each point, "):
+        nearest_items(scenes, points)
+    with pytest.raises(ValueError, match=r"scene_of: expected indices of 3 scenes"):
+        nearest_items(scenes, points[0, :1], [3])
+
+
+def test_distances_of_tensors_have_the_gradient_of_differences() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import distance
+
+    rng = np.random.default_rng(7)
+    scene = Scene(shapes(rng))
+    points = torch.tensor(rng.uniform(-4, 4, (6, 50, 3)), requires_grad=True)
+    assert torch.autograd.gradcheck(lambda p: distance(scene.nearest, p), points, eps=1e-7)
+    single = points.detach().float()
+    found = distance(scene.nearest, single)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found, scene.nearest(single.numpy()).distance, rtol=1e-6)
+    with pytest.raises(TypeError, match=r"distance\['points'\]: expected a floating-point tensor"):
+        distance(scene.nearest, torch.zeros(2, 3, dtype=torch.int64))
 
 
 def test_leading_axes_and_points_without_an_item() -> None:

@@ -50,7 +50,7 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import bptt, policy, ppo, recipes, recurrent, shac
+        from propwash.gym import bptt, imitate, policy, ppo, recipes, recurrent, shac
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz, self.video = settings, out, options.viz, options.video
@@ -83,9 +83,15 @@ class Training:
         torch.set_num_threads(threads)
         different = recipes.merged(kind, recipe.training, others)
         envs = self.description.make_vec(recipe.num_envs, **common, **different)
-        learners: dict[str, Any] = {"shac": shac.SHAC, "bptt": bptt.BPTT}
+        learners: dict[str, Any] = {
+            "shac": shac.SHAC,
+            "bptt": bptt.BPTT,
+            "imitate": imitate.Imitation,
+        }
         learner = learners.get(method) or recurrent.trainer(recipe.args)
-        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT = learner(envs, recipe.args, self.seed)
+        self.learner: ppo.PPO | shac.SHAC | bptt.BPTT | imitate.Imitation = learner(
+            envs, recipe.args, self.seed
+        )
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full

@@ -24,7 +24,7 @@ from propwash.cli.fly import changes
 from propwash.viz import video as _video
 
 SEEDS = "seeds.png"
-METHODS = ("ppo", "shac", "bptt")
+METHODS = ("ppo", "shac", "bptt", "imitate")
 PACKAGES = ("torch", "tqdm", "tensorboard", "onnx", "onnxruntime", "gymnasium")
 
 
@@ -36,11 +36,11 @@ class TrainOptions(EnvironmentOptions):
         "hover, track, race, land, forest, module:Class, or the id of a registered task",
         positional=True,
     )
-    method: Literal["ppo", "shac", "bptt"] | None = option(
-        "PPO, or gradients of the physics (default: by task)"
+    method: Literal["ppo", "shac", "bptt", "imitate"] | None = option(
+        "PPO, gradients of the physics, or imitation of a teacher (default: by task)"
     )
     out: Path | None = option("output folder (default: train_TASK)")
-    observation: Literal["state", "sensors", "depth"] | None = option(
+    observation: Literal["state", "sensors", "imu", "depth", "grey", "rgb"] | None = option(
         "what the policy observes (default: by task; docs/gym.md)"
     )
     seed: int | None = option("seed of all random numbers (default: 0)", low=0, high=2**31 - 1)

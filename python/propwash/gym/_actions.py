@@ -17,6 +17,7 @@ from propwash._core import (
 )
 from propwash.fleet import Fleet
 from propwash.gym._options import Settings
+from propwash.gym._state import State
 
 Array = NDArray[Any]
 Numbers = NDArray[np.float32]
@@ -29,6 +30,8 @@ class Actions:
 
     parts: ClassVar[tuple[str, ...]]
     """Arguments of the command."""
+    state: State
+    """Of the environments."""
 
     def joined(self, commands: Sequence[Any]) -> Any:
         """Returns T commands as one with rows (T, n, …)."""
@@ -142,6 +145,64 @@ class VelocityActions(Actions):
 
         return self.command(action), pull
 
+    def inverse(self, command: VelocityCommand) -> Numbers:
+        """Returns the actions (n, 4) of a command with a yaw rate, clipped to [-1, 1]."""
+        scaled = np.concatenate(
+            [command.velocity / self._speed, command.yaw_rate[:, None] / self._yaw_rate], axis=1
+        )
+        action: Numbers = np.clip(scaled, -1.0, 1.0).astype(np.float32)
+        return action
+
+
+class HeadingVelocityActions(VelocityActions):
+    """Velocity and yaw rate as VelocityActions, in axes forward, left and up of the heading.
+
+    The heading is that of the attitude when the command begins.
+    """
+
+    def __init__(self, fleet: Fleet, chosen: Settings) -> None:
+        super().__init__(fleet, chosen)
+        self._fleet = fleet
+
+    def _heading(self) -> Array:
+        w, x, y, z = np.asarray(self._fleet.attitude).T
+        heading: Array = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        return heading
+
+    def command(self, action: Numbers) -> VelocityCommand:
+        """Returns the command of actions (n, 4) in [-1, 1]."""
+        velocity = about_z(self._heading(), self._speed * action[:, :3])
+        return VelocityCommand(velocity, yaw_rate=self._yaw_rate * action[:, 3])
+
+    def vjp(self, action: Numbers) -> tuple[VelocityCommand, Pull]:
+        """Returns the command and its pullback, in which the heading is constant."""
+        command, pull = super().vjp(action)
+        back = -self._heading()
+
+        def turned(by: Mapping[str, Array]) -> Array:
+            return pull({**by, "velocity": about_z(back, by["velocity"])})
+
+        return command, turned
+
+    def inverse(self, command: VelocityCommand) -> Numbers:
+        """Returns the actions (n, 4) of a command with a yaw rate, clipped to [-1, 1]."""
+        velocity = about_z(-self._heading(), np.asarray(command.velocity))
+        return super().inverse(VelocityCommand(velocity, yaw_rate=command.yaw_rate))
+
+
+class TargetVelocityActions(HeadingVelocityActions):
+    """Velocity and yaw rate as HeadingVelocityActions, of the direction to the task's target."""
+
+    def __init__(self, fleet: Fleet, chosen: Settings, task: Any) -> None:
+        super().__init__(fleet, chosen)
+        self._task = task
+
+    def _heading(self) -> Array:
+        target = self._task.target(self.state)
+        away = (0.0 if target is None else np.asarray(target)) - self._fleet.position
+        bearing: Array = np.arctan2(away[:, 1], away[:, 0]).astype(np.float32)
+        return bearing
+
 
 class GoalVelocityActions(Actions):
     """Velocity relative to a straight flight to the task's goal.
@@ -230,6 +291,8 @@ _KINDS: dict[str, Any] = {
     "rotor_thrusts": RotorThrustActions,
     "attitude_thrust": AttitudeThrustActions,
     "velocity": VelocityActions,
+    "heading_velocity": HeadingVelocityActions,
+    "target_velocity": TargetVelocityActions,
     "goal_velocity": GoalVelocityActions,
 }
 
@@ -240,14 +303,12 @@ def make(fleet: Fleet, chosen: Settings, task: Any) -> Any:
     Raises ParameterError if the vehicle lacks the parameters of the controller it needs, and
     ValueError if the task lacks the goal it needs.
     """
-    arguments: tuple[Any, ...] = ()
-    if chosen.action == "goal_velocity":
-        if not hasattr(task, "desired"):
-            raise ValueError(
-                f"action = 'goal_velocity': expected a task with a set speed to a goal, such as "
-                f"ForestFlight, got {type(task).__name__}; use 'velocity'"
-            )
-        arguments = (task,)
+    if chosen.action == "goal_velocity" and not hasattr(task, "desired"):
+        raise ValueError(
+            f"action = 'goal_velocity': expected a task with a set speed to a goal, such as "
+            f"ForestFlight, got {type(task).__name__}; use 'target_velocity'"
+        )
+    arguments = (task,) if chosen.action in ("goal_velocity", "target_velocity") else ()
     kind = _KINDS[chosen.action]
     trial = Fleet(fleet.vehicle, 1, "float32", chosen.integrator, fleet.dt, threads=1)
     actions = VelocityActions(trial, chosen) if arguments else kind(trial, chosen)

@@ -372,9 +372,20 @@ _ROTORS_C = """\
 """
 
 
+_ACTIONS = ("rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity")
+
+
 def command_of(envs: pg.FleetVectorEnv) -> Command:
-    """The command of the option `action`, scaled by the vehicle (propwash.gym._actions)."""
+    """The command of the option `action`, scaled by the vehicle (propwash.gym._actions).
+
+    Raises ValueError for velocities in other axes than the world's.
+    """
     chosen = envs._engine.settings
+    if chosen.action not in _ACTIONS:
+        raise ValueError(
+            f"action: expected one of {', '.join(_ACTIONS)}, as C code computes no others, got "
+            f"{chosen.action!r}"
+        )
     vehicle = envs.fleet.vehicle
     weight, reserve = thrust_range(envs.fleet)
     offset = vehicle.motor.speed_offset

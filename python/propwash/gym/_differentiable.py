@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from propwash import _core
-from propwash.gym._actions import thrust_range
 from propwash.gym._engine import Engine
 from propwash.gym._hover import Hover
+from propwash.gym._land import Land
+from propwash.gym._observations import flat
 from propwash.gym._race import Race
+from propwash.gym._task import Task
 from propwash.gym._track import Track
 from propwash.torch import FlightState, TensorFlight
 
@@ -32,28 +34,41 @@ class StateWindow(NamedTuple):
     """m/s, of the target."""
 
 
-_REQUIRED = {"action": "rate_thrust", "observation": "state", "privileged": False, "noise": False}
-"""Settings of environments with gradients."""
-
-
 class DifferentiableTask:
     """A task in the environments of an engine; the engine's noise must be off.
 
-    Observations are equal to Task.observation. Rewards are those of the task without the parts that
-    have no derivative, such as the reward of a gate.
+    The default observation of the state has gradients, and equals Task.observation. Every other one
+    is a constant, followed by the state for a critic: position − target, velocity, rotation matrix
+    and body rates. The rewards of this class are minus `task.loss`; those of its subclasses are
+    those of the task without the parts that have no derivative, such as the reward of a gate.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        chosen = engine.settings
-        for name, required in _REQUIRED.items():
-            if (value := getattr(chosen, name)) != required:
-                raise ValueError(f"{name}: expected {required!r} for gradients, got {value!r}")
+    is_exact: ClassVar[bool] = False
+    """Whether a critic learns the rewards of the task, otherwise those of `reward`."""
+
+    def __init__(self, engine: Engine, gradient_decay: float = 1.0) -> None:
+        check_gradients(engine)
         self.task: Any = engine.task
         self.engine, self.state = engine, engine.state
-        self.flight = TensorFlight(engine.fleet, kind=_core.RateThrust, substeps=chosen.substeps)
-        weight, reserve = thrust_range(engine.fleet)
-        self._scale = torch.tensor([*chosen.max_rates, weight]), torch.tensor(reserve)
+        idle = engine.actions.command(np.zeros(engine.action_shape, dtype=np.float32))
+        self.flight = TensorFlight(
+            engine.fleet,
+            kind=type(idle),
+            substeps=engine.settings.substeps,
+            gradient_decay=gradient_decay,
+        )
         self._origin = torch.zeros(1, 3).expand(engine.size, 3)
+        is_default = type(self.task).observation is Task.observation
+        self._is_constant = engine.settings.observations != ("state",) or not is_default
+        self._latest = torch.zeros(engine.size, 0)
+        self.for_critic = 18 if self._is_constant else 0
+        """Number of the last columns of observations, which only a critic uses."""
+
+    def restart(self, mask: NDArray[np.bool_]) -> None:
+        """Begins episodes where `mask` is set."""
+        seen = self.engine.restart(mask)
+        if self._is_constant:
+            self._latest = torch.from_numpy(flat(seen).copy())
 
     def observe(self, state: FlightState, action: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Returns observations (n, k) after the last `action`, and target and its velocity (n, 3).
@@ -65,28 +80,66 @@ class DifferentiableTask:
         rotated, rotation = _Rotated.apply(  # type: ignore[no-untyped-call]
             state.attitude, stacked, self.task.frame == "body"
         )
-        flat = rotated.flatten(1)
-        columns = [flat[:, :6], rotation, state.body_rates, action, flat[:, 6:], *scalars]
+        seen = rotated.flatten(1)
+        columns = [seen[:, :6], rotation, state.body_rates]
+        if self._is_constant:
+            columns = [self._latest, *columns]
+        else:
+            columns += [action, seen[:, 6:], *scalars]
         return torch.cat(columns, 1), target, velocity
 
     def step(self, state: FlightState, action: Tensor) -> tuple[FlightState, Any, Any]:
-        """Steps all environments with actions (n, 4) in [-1, 1].
+        """Steps all environments with actions (n, A) in [-1, 1].
 
         Returns the state, the exact rewards (n,), and whether the task ends the episodes (n,).
         """
-        rates, thrust = _RatesAndThrust.apply(action, *self._scale)  # type: ignore[no-untyped-call]
-        state = self.flight.step(state, {"rates": rates, "thrust": thrust})
+        actions = self.engine.actions
+        parts = _Commanded.apply(action, actions)  # type: ignore[no-untyped-call]
+        state = self.flight.step(state, dict(zip(actions.parts, parts, strict=True)))
         self.state.steps += 1
         self.engine.update(action.detach().numpy())
+        if self._is_constant:
+            self._latest = torch.from_numpy(flat(self.engine.observer.observe(None)).copy())
         return state, self.task.reward(self.state), self.task.terminated(self.state)
 
     def _seen(self, position: Tensor) -> tuple[Tensor, Tensor, list[Tensor], list[Tensor]]:
         """Target and its velocity (n, 3); extras: vectors (n, 3) in the world frame, and others."""
-        return self._origin, self._origin, [], []
+        goal, extras = self.task.target(self.state), self.task.extras(self.state)
+        target = self._origin
+        if goal is not None:
+            target = torch.tensor(np.asarray(goal, dtype=np.float32)).expand_as(target)
+        parts = extras if isinstance(extras, list | tuple) else [extras]
+        columns = [np.asarray(part, dtype=np.float32) for part in parts if part is not None]
+        return target, self._origin, [], [torch.tensor(each) for each in columns]
 
     def reward(self, window: StateWindow) -> Any:
         """Returns the rewards (T, n)."""
-        raise NotImplementedError
+        return -loss_of(self.task, window)
+
+
+def check_gradients(engine: Engine) -> None:
+    """Raises ValueError for environments whose flights have no gradients."""
+    if engine.settings.noise:
+        raise ValueError("noise: expected False for gradients, got True")
+    if engine.settings.privileged_groups:
+        raise ValueError(
+            f"privileged: expected False for gradients, got {engine.settings.privileged!r}"
+        )
+
+
+def loss_of(task: Any, window: StateWindow) -> Tensor:
+    """Returns the loss (T, n) of a task. Raises ValueError for one of another form."""
+    loss: object = task.loss(window)
+    steps, size = len(window.position) - 1, window.position.shape[1]
+    if isinstance(loss, Tensor) and loss.shape == (steps, size) and loss.requires_grad:
+        return loss
+    got = type(loss).__name__
+    if isinstance(loss, Tensor):
+        got = f"{tuple(loss.shape)}{'' if loss.requires_grad else ' without one'}"
+    raise ValueError(
+        f"{type(task).__name__}.loss: expected a tensor (T, n) = {(steps, size)} with a gradient, "
+        f"got {got}"
+    )
 
 
 class _Rotated(torch.autograd.Function):
@@ -128,19 +181,19 @@ def _products() -> Tensor:
 _PRODUCTS, _OFFSET = _products(), torch.eye(3).flatten()
 
 
-class _RatesAndThrust(torch.autograd.Function):
-    """Body rates (n, 3) and thrust (n,) of actions (n, 4), as RateThrustActions."""
+class _Commanded(torch.autograd.Function):
+    """Parts of the command of actions (n, A), by the map of the environments."""
 
     @staticmethod
-    def forward(ctx: Any, action: Tensor, scale: Tensor, reserve: Tensor) -> tuple[Tensor, Tensor]:
-        lever, weight = action[:, 3], scale[3]
-        ctx.save_for_backward(scale, slope := torch.where(lever > 0.0, reserve, weight))
-        return action[:, :3] * scale[:3], weight + lever * slope
+    def forward(ctx: Any, action: Tensor, actions: Any) -> tuple[Tensor, ...]:
+        command, ctx.pull = actions.vjp(action.numpy())
+        ctx.parts = actions.parts
+        return tuple(torch.tensor(getattr(command, part)) for part in ctx.parts)
 
     @staticmethod
-    def backward(ctx: Any, rates: Tensor, thrust: Tensor) -> tuple[Tensor | None, ...]:
-        scale, slope = ctx.saved_tensors
-        return torch.cat([rates * scale[:3], (thrust * slope)[:, None]], 1), None, None
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
+        by_part = {part: each.numpy() for part, each in zip(ctx.parts, slopes, strict=True)}
+        return torch.from_numpy(ctx.pull(by_part).astype(np.float32)), None
 
 
 def _norm(vector: Tensor) -> Tensor:
@@ -158,6 +211,8 @@ def _effort(window: StateWindow, weights: Any) -> Any:
 class DifferentiableHover(DifferentiableTask):
     """Hover."""
 
+    is_exact = True
+
     def reward(self, window: StateWindow) -> Any:
         """Returns HoverReward."""
         w = self.task.weights
@@ -166,8 +221,24 @@ class DifferentiableHover(DifferentiableTask):
         return near + w.upright * upright - _effort(window, w)
 
 
+class DifferentiableLand(DifferentiableTask):
+    """Land. Its rewards do not contain those of the end."""
+
+    is_exact = True
+
+    def reward(self, window: StateWindow) -> Any:
+        """Returns the progress and the costs of speed and body rates of LandReward."""
+        w, far = self.task.weights, _norm(window.position)
+        ratio = _norm(window.velocity[1:]) / (far[1:] + w.speed_margin)
+        rates = window.body_rates[1:].square().sum(-1)
+        costs = w.speed * ratio.square() + w.body_rates * rates
+        return w.progress * (far[:-1] - far[1:]) - costs
+
+
 class DifferentiableTrack(DifferentiableTask):
     """Track."""
+
+    is_exact = True
 
     def _seen(self, position: Tensor) -> tuple[Tensor, Tensor, list[Tensor], list[Tensor]]:
         task, state = self.task, self.state
@@ -186,8 +257,10 @@ class DifferentiableTrack(DifferentiableTask):
 class DifferentiableRace(DifferentiableTask):
     """Race. Its rewards do not contain those of gates and failures."""
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
+    is_exact = True
+
+    def __init__(self, engine: Engine, gradient_decay: float = 1.0) -> None:
+        super().__init__(engine, gradient_decay)
         rotation = np.stack([each.rotation for each in self.task.courses]).astype(np.float32)
         self._axes = torch.from_numpy(rotation)
 
@@ -209,15 +282,24 @@ class DifferentiableRace(DifferentiableTask):
         return w.progress * progress - w.body_rates * window.body_rates[1:].square().sum(-1)
 
 
-_TASKS = {Hover: DifferentiableHover, Track: DifferentiableTrack, Race: DifferentiableRace}
+_TASKS = {
+    Hover: DifferentiableHover,
+    Land: DifferentiableLand,
+    Track: DifferentiableTrack,
+    Race: DifferentiableRace,
+}
 
 
-def differentiable(engine: Engine) -> DifferentiableTask:
-    """Returns the task of an engine with gradients. Raises ValueError for other tasks."""
+def differentiable(engine: Engine, gradient_decay: float = 1.0) -> DifferentiableTask:
+    """Returns the task of an engine with gradients. Raises ValueError for a task without.
+
+    gradient_decay: That of TensorFlight.
+    """
     kind = _TASKS.get(type(engine.task))
-    if kind is None:
+    if kind is None and not hasattr(engine.task, "loss"):
         raise ValueError(
-            f"task: expected {', '.join(each.__name__ for each in _TASKS)} for gradients, got "
-            f"{type(engine.task).__name__}"
+            f"task: expected {', '.join(each.__name__ for each in _TASKS)} or one with a method "
+            f"`loss` for gradients, got {type(engine.task).__name__}; define loss(window), or use "
+            "--method ppo"
         )
-    return kind(engine)
+    return (kind or DifferentiableTask)(engine, gradient_decay)

@@ -105,7 +105,9 @@ class Engine:
         self.task.begin(fleet, self.period, chosen.index)
         self.actions = _actions.make(fleet, chosen, self.task)
         self.action_shape = (n, self.actions.size)
-        self.state = self.task.make_state(fleet, self.actions.size, self.period)
+        self.state = self.actions.state = self.task.make_state(
+            fleet, self.actions.size, self.period
+        )
         self.state.reuse_buffers = reuse_buffers
         self.limit = _limit(chosen, self.task.episode_seconds, self.period)
         self._randomizer = Randomizer(fleet, chosen)
@@ -284,12 +286,14 @@ class Engine:
             array[rows & self.state.diverged] = 0.0
             wrong = np.flatnonzero(rows & ~self.state.diverged)
             if len(wrong):
-                row = array[wrong[0]].ravel()
-                column = int(np.argmin(np.isfinite(row)))
-                where = f"column {column} of {name!r}" if name else f"column {column}"
+                row = array[wrong[0]]
+                index = np.unravel_index(np.argmin(np.isfinite(row)), row.shape)
+                numbers = [int(each) for each in index]
+                where = f"column {numbers[0]}" if row.ndim == 1 else f"pixel {tuple(numbers[:2])}"
                 raise ValueError(
                     f"{type(self.task).__name__}.observation: expected finite numbers, got "
-                    f"{row[column]} in {where} for environment {wrong[0]}"
+                    f"{row[index]} in {where}{f' of {name!r}' if name else ''} for environment "
+                    f"{wrong[0]}"
                 )
         return seen
 

@@ -18,7 +18,7 @@ from propwash.gym._rewards import ForestReward, weights_of
 from propwash.gym._starts import free_places
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers, Point
-from propwash.world import Plane, Scene
+from propwash.world import Plane, Scene, nearest_items
 
 if TYPE_CHECKING:
     from propwash.gym._differentiable import StateWindow
@@ -271,12 +271,10 @@ class ForestFlight(Judged):
         points: (m, …, 3) m, a row for each environment, or for each of `rows`.
         """
         forests = self._forests if rows is None else self._forests[rows]
-        distance, normal = np.empty(points.shape[:-1]), np.empty(points.shape)
-        for forest in np.unique(forests):
-            chosen = forests == forest
-            found = self._obstacles[forest].nearest(points[chosen])
-            distance[chosen], normal[chosen] = found.distance, found.normal
-        return distance, normal
+        shape = points.shape[:-1]
+        number = np.broadcast_to(forests.reshape(-1, *[1] * (len(shape) - 1)), shape)
+        found = nearest_items(self._obstacles, points, number)
+        return found.distance, found.normal
 
     def _aim(self, position: Numbers) -> None:
         """Computes the distance from the goal and the velocity of a straight flight."""

@@ -10,10 +10,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from propwash.gym._depth import DepthObservation
+from propwash.gym._grey import GreyObservation, RgbObservation
 from propwash.gym._options import Settings
 from propwash.gym._privileged import PrivilegedObservation
 from propwash.gym._randomize import Randomizer
-from propwash.gym._state import Observation, SensedObservation, State
+from propwash.gym._state import InertialObservation, Observation, SensedObservation, State
 from propwash.gym._task import Task
 
 Array = NDArray[Any]
@@ -54,6 +55,12 @@ class Observer:
         for name in chosen.observations:
             if name == "sensors":
                 self.parts[name] = SensedObservation(state, task.scene, chosen.history)
+            elif name == "imu":
+                self.parts[name] = InertialObservation(state, chosen.history)
+            elif name == "grey":
+                self.parts[name] = GreyObservation(task, state, chosen)
+            elif name == "rgb":
+                self.parts[name] = RgbObservation(task, state, chosen)
             elif name == "depth":
                 self.parts[name] = DepthObservation(task, state, chosen)
             else:

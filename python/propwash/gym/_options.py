@@ -30,8 +30,16 @@ MAX_FRAMES = 64
 Spread = float | tuple[str, Any, Any]
 """Range of a parameter: a fraction of its value, ("uniform", low, high), ("normal", mean, sd)."""
 
-ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity", "goal_velocity"]
-ObservationName = Literal["state", "sensors", "depth"]
+ActionName = Literal[
+    "rate_thrust",
+    "rotor_thrusts",
+    "attitude_thrust",
+    "velocity",
+    "heading_velocity",
+    "target_velocity",
+    "goal_velocity",
+]
+ObservationName = Literal["state", "sensors", "imu", "depth", "grey", "rgb"]
 DepthDtype = Literal["float32", "uint8"]
 PrivilegedName = Literal["state", "rotors", "parameters", "wind", "delay", "imu_bias"]
 YawMode = Literal["goal", "velocity"]
@@ -70,6 +78,12 @@ class Options(TypedDict, total=False):
     depth_near: float
     depth_noise: float
     depth_delay: int
+    grey_size: Sequence[int]
+    grey_fov: float
+    grey_tilt: float
+    rgb_size: Sequence[int]
+    rgb_fov: float
+    rgb_tilt: float
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
@@ -104,13 +118,13 @@ class Settings:
     action: ActionName = "rate_thrust"
     """Meaning of an action."""
     observation: ObservationName | Sequence[ObservationName] = "state"
-    """The task's function of the true state, sensor readings or a depth image; a sequence of these
-    makes observations a dict by name."""
+    """The task's function of the true state, readings of all sensors or of the IMU alone, a depth
+    or a grey image; a sequence of these makes observations a dict by name."""
     privileged: bool | Sequence[PrivilegedName] = False
     """Columns for a critic or teacher, as "privileged" of the observations, which are then a dict;
     True for all."""
     history: int = 8
-    """Number of IMU readings in an observation of sensors."""
+    """Number of IMU readings in an observation of sensors or the IMU."""
     depth_size: Sequence[int] = (32, 24)
     """px, width and height of depth images."""
     depth_fov: float = 70.0
@@ -132,12 +146,24 @@ class Settings:
     """m, deviation of white noise on depths."""
     depth_delay: int = 0
     """Steps by which images are late."""
+    grey_size: Sequence[int] = (64, 48)
+    """px, width and height of grey images."""
+    grey_fov: float = 70.0
+    """degrees, vertical field of view of grey images."""
+    grey_tilt: float = 0.0
+    """degrees, by which the camera of grey images is tilted up from body x."""
+    rgb_size: Sequence[int] = (64, 48)
+    """px, width and height of colour images."""
+    rgb_fov: float = 70.0
+    """degrees, vertical field of view of colour images."""
+    rgb_tilt: float = 0.0
+    """degrees, by which the camera of colour images is tilted up from body x."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
     """rad, tilt of the thrust for an action of 1, with attitude_thrust; below pi/2."""
     max_speed: float = 5.0
-    """m/s, for an action of 1, with velocity and goal_velocity."""
+    """m/s, for an action of 1, with the actions that are velocities."""
     yaw_mode: YawMode = "goal"
     """Heading with goal_velocity: that of the goal, or of the commanded velocity."""
     outer_loops: Mapping[str, Any] = field(default_factory=dict)
@@ -187,16 +213,25 @@ class Settings:
                 checks.choice(name, getattr(self, name), get_args(known))
         self.observations  # noqa: B018
         self.privileged_groups  # noqa: B018
-        for name, smallest, largest in (("render_size", 16, 4096), ("depth_size", 1, 1024)):
+        for name, smallest, largest in (
+            ("render_size", 16, 4096),
+            ("depth_size", 1, 1024),
+            ("grey_size", 1, 1024),
+            ("rgb_size", 1, 1024),
+        ):
             size = getattr(self, name)
             if not isinstance(size, Sequence) or len(size) != 2:
                 raise ValueError(f"{name} = {size!r:.100}: expected width and height [px]")
             for pixels in size:
                 checks.whole_number(name, pixels, smallest, largest)
         self.pooled_size  # noqa: B018
-        checks.number("depth_fov", self.depth_fov, "degrees in (0, 180)", lambda x: 0 < x < 180)
+        for name in ("depth_fov", "grey_fov", "rgb_fov"):
+            value = getattr(self, name)
+            checks.number(name, value, "degrees in (0, 180)", lambda x: 0 < x < 180)
         checks.number("depth_range", self.depth_range, "m in (0, 1e6]", lambda x: 0 < x <= 1e6)
-        checks.number("depth_tilt", self.depth_tilt, "degrees in [-90, 90]", lambda x: abs(x) <= 90)
+        for name in ("depth_tilt", "grey_tilt", "rgb_tilt"):
+            value = getattr(self, name)
+            checks.number(name, value, "degrees in [-90, 90]", lambda x: abs(x) <= 90)
         near = f"m in [0, depth_range = {self.depth_range:g})"
         checks.number("depth_near", self.depth_near, near, lambda x: 0 <= x < self.depth_range)
         checks.not_negative("depth_noise", self.depth_noise, "m")
@@ -416,14 +451,21 @@ _DEPTH = (
     *("size", "fov", "range", "dtype", "error"),
     *("tilt", "pool", "near", "noise", "delay"),
 )
+_WITH_YAW_RATE = ("velocity", "heading_velocity", "target_velocity")
+_BY_VELOCITY = (*_WITH_YAW_RATE, "goal_velocity")
 _NEEDED = {
-    "history": ("observation", ("sensors",)),
+    "history": ("observation", ("sensors", "imu")),
+    **{
+        f"{kind}_{name}": ("observation", (kind,))
+        for kind in ("grey", "rgb")
+        for name in ("size", "fov", "tilt")
+    },
     **{f"depth_{name}": ("observation", ("depth",)) for name in _DEPTH},
     "max_tilt": ("action", ("attitude_thrust",)),
-    "max_speed": ("action", ("velocity", "goal_velocity")),
+    "max_speed": ("action", _BY_VELOCITY),
     "yaw_mode": ("action", ("goal_velocity",)),
-    "outer_loops": ("action", ("attitude_thrust", "velocity", "goal_velocity")),
-    "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
+    "outer_loops": ("action", ("attitude_thrust", *_BY_VELOCITY)),
+    "max_rates": ("action", ("rate_thrust", "attitude_thrust", *_WITH_YAW_RATE)),
 }
 """Options that have an effect only for some values of another option."""
 

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from propwash import _checks as checks
 from propwash import _learn, _rotation, race
+from propwash._core import VelocityCommand
 from propwash._rotation import rotation
 from propwash.fleet import Fleet
+from propwash.gym import _race_teacher
 from propwash.gym._randomize import Draws
 from propwash.gym._rewards import RaceReward, weights_of
 from propwash.gym._state import State
@@ -154,6 +156,7 @@ class Race(Judged):
 
     episode_seconds: ClassVar[float] = race.TIME_LIMIT
     starts_ahead: ClassVar[bool] = True
+    replaced: ClassVar[Mapping[str, tuple[str, ...]]] = {"course": ("gates",)}
     constants: ClassVar[tuple[str, ...]] = (
         "scene",
         "weights",
@@ -161,6 +164,8 @@ class Race(Judged):
         "_gates",
         "_starts",
         "_yaws",
+        "_centres",
+        "_axes",
     )
 
     def __init__(
@@ -215,6 +220,8 @@ class Race(Judged):
         self._clearance: Numbers = np.zeros(n, dtype=np.float32)
         self._starts = np.stack([each.start for each in self.courses])
         self._yaws = np.array([each.yaw for each in self.courses])
+        self._centres = np.stack([each.centre for each in self.courses])
+        self._axes = np.stack([each.rotation for each in self.courses])
         self._gates = self._made_gates()
         self._seen: tuple[Numbers, Numbers, Numbers] | None = None
 
@@ -312,6 +319,15 @@ class Race(Judged):
         if self._seen is None:
             self._seen = self.look(state.position)
         return self._seen
+
+    def next_gates(self) -> tuple[Array, Array]:
+        """Returns centres (n, 3) [m] and rotations (n, 3, 3) of the next gates, or of the last."""
+        gates = np.minimum(self.next, self.count - 1)
+        return self._centres[self.course, gates], self._axes[self.course, gates]
+
+    def teach(self, state: State) -> VelocityCommand:
+        """Returns the commands of a pilot that knows all positions, to imitate."""
+        return _race_teacher.teach(self, state)
 
     def target(self, state: State) -> Numbers:
         """Returns the centre of the next gate, (n, 3) m."""

@@ -16,11 +16,13 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class Reward(ParameterSet, frozen=True, kw_only=True):
-    """Base class: finite weights in single precision, lengths of at least 1 µm."""
+    """Base class: finite weights in single precision, lengths of at least 1 µm, others >= 0."""
 
     table = "weights"
     lengths: ClassVar[tuple[str, ...]] = ()
     """Weights that are lengths [m]."""
+    signed: ClassVar[tuple[str, ...]] = ()
+    """Weights that may be negative."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -30,6 +32,9 @@ class Reward(ParameterSet, frozen=True, kw_only=True):
                 raise refusal(f"weights.{name}", value, "a finite number (float32)")
             if name in self.lengths and value < _LEAST_LENGTH:
                 raise refusal(f"weights.{name}", value, f"at least {_LEAST_LENGTH:g} m")
+            if value < 0.0 and name not in self.signed:
+                sign = "rewards and costs have their sign in the reward; 0 leaves one out"
+                raise refusal(f"weights.{name}", value, f"a number >= 0; {sign}")
 
 
 class HoverReward(Reward, frozen=True, kw_only=True):
@@ -40,10 +45,13 @@ class HoverReward(Reward, frozen=True, kw_only=True):
     """
 
     lengths: ClassVar[tuple[str, ...]] = ("position_scale",)
+    signed: ClassVar[tuple[str, ...]] = ("upright",)
 
     position: Annotated[float, Field("", "weight of nearness to the target")] = 1.0
     position_scale: Annotated[float, Field("m", "distance that halves that term")] = 1.0
-    upright: Annotated[float, Field("", "weight of the cosine of the tilt")] = 0.2
+    upright: Annotated[
+        float, Field("", "weight of the cosine of the tilt; negative: upside down")
+    ] = 0.2
     body_rates: Annotated[float, Field("s^2/rad^2", "cost of the squared body rates")] = 0.002
     action_change: Annotated[float, Field("", "cost of the squared change of action")] = 0.02
 

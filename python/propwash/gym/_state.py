@@ -139,6 +139,48 @@ class Observation:
         """Called after a snapshot was restored."""
 
 
+class Inertial:
+    """Readings of the IMU, the newest first: specific force / g (3) and angular rate [rad/s] (3)."""
+
+    def __init__(self, history: int) -> None:
+        self.width = 6 * history
+        """Number of columns."""
+
+    def update(self, seen: Numbers, state: State, fresh: NDArray[np.bool_] | None) -> None:
+        """Adds a reading to the first columns of `seen` (n, k).
+
+        The history of `fresh` environments repeats the first reading, and no other advances then.
+        """
+        width = self.width
+        if fresh is None:
+            fresh = state.steps == 0
+            seen[:, 6:width] = seen[:, : width - 6].copy()
+        reading = state.imu
+        seen[:, 0:3] = reading.specific_force / GRAVITY
+        seen[:, 3:6] = reading.angular_rate
+        if fresh.any():
+            seen[fresh, 6:width] = np.tile(seen[fresh, :6], width // 6 - 1)
+
+
+class InertialObservation(Observation):
+    """Readings of the IMU only, without the last action."""
+
+    _memory = ("_seen",)
+
+    def __init__(self, state: State, history: int) -> None:
+        self._inertial = Inertial(history)
+        self._seen = np.zeros((state.size, self._inertial.width), dtype=np.float32)
+
+    def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Numbers:
+        """Returns the readings (n, 6 history)."""
+        self._inertial.update(self._seen, state, fresh)
+        if state.any_diverged:
+            self._seen[state.diverged] = 0.0
+        buffer = state.buffer(self._seen.shape, name="imu")
+        np.copyto(buffer, self._seen)
+        return buffer
+
+
 class SensedObservation(Observation):
     """Observations from sensors only; the true state is not included.
 
@@ -152,8 +194,9 @@ class SensedObservation(Observation):
 
     def __init__(self, state: State, scene: Scene | None, history: int) -> None:
         fleet, actions = state.fleet, state.action.shape[1]
-        self._inertial = 6 * history
-        width = self._inertial + actions
+        self._inertial = Inertial(history)
+        start = self._inertial.width
+        width = start + actions
         rate = 1.0 / state.period
         self._range: Any = None
         self._beacons: Any = None
@@ -165,32 +208,21 @@ class SensedObservation(Observation):
                 self._beacons = fleet.attach(beacons, rate=rate)
                 self._centre = beacons.camera.width / 2.0, beacons.camera.height / 2.0
                 width += 3 * len(beacons.ids)
-        self._actions = slice(self._inertial, self._inertial + actions)
+        self._actions = slice(start, start + actions)
         self._seen = np.zeros((state.size, width), dtype=np.float32)
 
     def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Numbers:
-        """Returns the observations (n, k).
-
-        The history of `fresh` environments repeats the first reading, and no other advances then.
-        """
-        seen, width = self._seen, self._inertial
-        if fresh is None:
-            fresh = state.steps == 0
-            seen[:, 6:width] = seen[:, : width - 6].copy()
+        """Returns the observations (n, k)."""
+        seen = self._seen
+        self._inertial.update(seen, state, fresh)
         seen[:, self._actions] = state.action
-        self._read(state, fresh)
+        self._read(state)
         buffer = state.buffer(seen.shape, name="sensors")
         np.copyto(buffer, seen)
         return buffer
 
-    def _read(self, state: State, fresh: NDArray[np.bool_]) -> None:
-        seen, width = self._seen, self._inertial
-        reading = state.imu
-        seen[:, 0:3] = reading.specific_force / GRAVITY
-        seen[:, 3:6] = reading.angular_rate
-        if fresh.any():
-            seen[fresh, 6:width] = np.tile(seen[fresh, :6], width // 6 - 1)
-        column = self._actions.stop
+    def _read(self, state: State) -> None:
+        seen, column = self._seen, self._actions.stop
         if self._range is not None:
             metres = self._range.reading.range
             seen[:, column] = np.where(np.isnan(metres), 21.0, metres) / 20.0

@@ -33,7 +33,7 @@ except ImportError as error:
     raise ImportError('training needs PyTorch: pip install "propwash[torch]"') from error
 
 from propwash.gym._convolution import image_columns
-from propwash.gym._differentiable import StateWindow
+from propwash.gym._differentiable import StateWindow, check_gradients, loss_of
 from propwash.gym.recurrent import GruAgent
 
 FOREST: dict[str, Any] = {
@@ -220,7 +220,7 @@ class BPTT:
         position, velocity, attitude, rates = parts
         still = torch.zeros_like(target)
         window = StateWindow(position, velocity, attitude, rates, actions, target, still)
-        loss: Any = (self._checked(self.task.loss(window), flown.live) * flown.live).mean()
+        loss: Any = (loss_of(self.task, window) * flown.live).mean()
         loss.backward()
         by_state = {n: each.grad.numpy() for n, each in after.items() if each.grad is not None}
         by_command = pullback(**by_state).commands
@@ -230,18 +230,6 @@ class BPTT:
         if actions.grad is not None:
             total = total + actions.grad[1:]
         return loss.item(), total
-
-    def _checked(self, loss: object, live: Tensor) -> Tensor:
-        """The loss of the task. Raises ValueError for one of another form."""
-        if isinstance(loss, Tensor) and loss.shape == live.shape and loss.requires_grad:
-            return loss
-        got = type(loss).__name__
-        if isinstance(loss, Tensor):
-            got = f"{tuple(loss.shape)}{'' if loss.requires_grad else ' without one'}"
-        raise ValueError(
-            f"{type(self.task).__name__}.loss: expected a tensor (T, n) = {tuple(live.shape)} with "
-            f"a gradient, got {got}"
-        )
 
     def learn(self, flown: RecordedWindow, gradient: Tensor) -> float:
         """Makes one optimiser step along derivatives by the actions; returns the norm."""
@@ -270,12 +258,7 @@ def _check(engine: Any, args: BpttArgs) -> None:
             f"task: expected one with a loss for gradients, such as ForestFlight, "
             f"{type(engine.task).__name__} has none; define loss(window), or use --method ppo"
         )
-    if engine.settings.noise:
-        raise ValueError("noise: expected False for gradients, got True")
-    if engine.settings.privileged_groups:
-        raise ValueError(
-            f"privileged: expected False for gradients, got {engine.settings.privileged!r}"
-        )
+    check_gradients(engine)
     if engine.limit and args.num_steps > engine.limit:
         raise ValueError(
             f"num_steps: expected at most {engine.limit}, an episode, got {args.num_steps}"

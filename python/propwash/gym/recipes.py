@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from propwash import _checks as checks
-from propwash.gym import _options, bptt, policy, ppo, shac
+from propwash.gym import _options, bptt, imitate, policy, ppo, shac
 from propwash.gym.ppo import Args
 
 merged = _options.merged  # for the command
 _SMALLEST = {"scale_iterations": 0, "decay_steps": 0, "num_steps": 2, "memory": 0, "columns": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {
-    **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0},
+    **{"gamma": 1.0, "gae_lambda": 1.0, "target_rate": 1.0, "gradient_decay": 1.0},
     **{"hidden": 4096, "memory": 4096, "frames": 1000, "columns": 10_000, "convolution": 256},
 }
 _FORMER = {"decay_iterations": "decay_steps"}
@@ -33,7 +33,7 @@ class Recipe:
     training: dict[str, Any]
     """Options that differ in training."""
     args: Any
-    """Args of the method: of ppo, shac or bptt."""
+    """Args of the method: of ppo, shac, bptt or imitate."""
     num_envs: int
     steps: int
     """Maximum number of environment steps."""
@@ -67,8 +67,6 @@ def recipe(
     Raises ValueError for a method that cannot train the task, and for an observation without depth
     where the recipe's options are those of a depth camera.
     """
-    if method == "shac":
-        return _shac(task)
     found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
@@ -80,33 +78,44 @@ def recipe(
         )
     if method == "bptt":
         return _bptt(task, found)
-    if isinstance(observation, str) and observation in found.others:
+    if method == "imitate":
+        return _imitate(task, found)
+    if method == "shac":
+        found = _shac(task, found)
+    elif isinstance(observation, str) and observation in found.others:
         return found.others[observation]
     if observation not in (None, "state"):
         found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
 
 
-def _shac(task: str) -> Recipe:
-    if task not in _SHAC:
-        other = "bptt" if hasattr(policy.task_class(task), "loss") else "ppo"
-        raise ValueError(
-            f"--method shac: expected {', '.join(_SHAC)}, whose rewards have gradients, got "
-            f"{task!r:.100}; train it with --method {other}"
-        )
-    changes = {**_SHAC[task], "training": {**RECIPES[task].training, **_SHAC[task]["training"]}}
-    return replace(RECIPES[task], **changes)
+def _shac(task: str, found: Recipe) -> Recipe:
+    if task not in _SHAC and not hasattr(policy.task_class(task), "loss"):
+        raise _without_loss("shac", _SHAC, task)
+    changes = {"args": shac.ShacArgs(columns=()), "num_envs": 64, **_SHAC.get(task, {})}
+    training = {**found.training, "noise": False, **changes.get("training", {})}
+    changed = replace(found, **{**changes, "training": training})
+    return changed if task in _SHAC else _at_one_rate(changed)
 
 
 def _bptt(task: str, found: Recipe) -> Recipe:
     if not hasattr(policy.task_class(task), "loss"):
-        raise ValueError(
-            f"--method bptt: expected {', '.join(_BPTT)} or a task with a method `loss`, got "
-            f"{task!r:.100}; train it with --method ppo"
-        )
+        raise _without_loss("bptt", _BPTT, task)
     training = {**found.training, "noise": False}
     changes = {"args": bptt.BpttArgs(), "training": training, "num_envs": 144}
     return _at_one_rate(replace(found, **{**changes, **_BPTT.get(task, {})}))
+
+
+def _without_loss(method: str, known: Mapping[str, object], task: str) -> ValueError:
+    return ValueError(
+        f"--method {method}: expected {', '.join(known)} or a task with a method `loss`, got "
+        f"{task!r:.100}; train it with --method ppo"
+    )
+
+
+def _imitate(task: str, found: Recipe) -> Recipe:
+    changes = {"args": imitate.ImitateArgs(), "num_envs": 64, "goal": {}}
+    return _at_one_rate(replace(found, **{**changes, **_IMITATE.get(task, {})}))
 
 
 def _at_one_rate(recipe: Recipe) -> Recipe:
@@ -162,6 +171,10 @@ def _checked(name: str, value: Any, default: Any) -> Any:
             meaning = "columns, [] for all" if name == "columns" else "channels, [] for none"
             raise ValueError(f"{name}: expected a list of {meaning}, got {value!r:.100}")
         return tuple(checks.whole_number(name, each, *_limits(name)) for each in value)
+    if isinstance(default, str):
+        if not isinstance(value, str):
+            raise ValueError(f"{name}: expected a text, got {value!r:.100}")
+        return value
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         return checks.whole_number(name, whole, *_limits(name))
@@ -308,6 +321,23 @@ _BPTT: dict[str, dict[str, Any]] = {
 }
 """Fields of RECIPES that differ with BPTT, which is the default method of these tasks."""
 
+_IMITATE: dict[str, dict[str, Any]] = {
+    "race": {
+        "options": imitate.GATES,
+        "training": {
+            "course_seed": list(range(1000, 1064)),
+            "episode_seconds": 30.0,
+            "privileged": ["state"],
+        },
+        "args": imitate.ImitateArgs(convolution=(8, 16, 32)),
+        "steps": 1_000_000,
+        "every": 500_000,
+        "episodes": (100, 300),
+        "between": {"evaluation": {"course_seed": list(range(2000, 2100))}},
+    },
+}
+"""Fields of RECIPES that differ with imitation."""
+
 _SHAC: dict[str, dict[str, Any]] = {
     "hover": {
         "training": shac.COARSE,
@@ -323,6 +353,30 @@ _SHAC: dict[str, dict[str, Any]] = {
         ),
         "num_envs": 64,
         "steps": 276_480,
+    },
+    "land": {
+        "training": {
+            **{**shac.COARSE, "max_episode_steps": 240, "bound": 10.0},
+            "weights": {"failure": 2.0, "speed": 0.02},  # the end has no gradient
+        },
+        "args": shac.ShacArgs(gamma=0.985, decay_steps=400_000),
+        "num_envs": 64,
+        "steps": 400_000,
+    },
+    "forest": {
+        "training": bptt.COARSE,
+        "args": shac.ShacArgs(
+            num_steps=30,
+            learning_rate=3e-3,
+            decay_steps=200_000,
+            gamma=0.9,
+            reward_scale=0.1,
+            memory=96,
+            columns=(),
+        ),
+        "num_envs": 144,
+        "steps": 200_000,
+        "every": 200_000,
     },
     "race": {
         "training": {**shac.COARSE, "max_episode_steps": 300, "bound": 60.0},

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import argparse
 import copy
-import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.spaces.utils import flatdim
 
 import propwash.gym as pg
 from propwash.gym import ppo
@@ -30,7 +29,9 @@ try:
 except ImportError as error:
     raise ImportError('training needs PyTorch: pip install "propwash[torch]"') from error
 
+from propwash.gym._convolution import image_columns
 from propwash.gym._differentiable import StateWindow, differentiable
+from propwash.gym.recurrent import GruAgent
 
 COARSE = {"dt": 1 / 160, "substeps": 5, "max_episode_steps": 96, "bound": 4.0, "noise": False}
 """Training: steps of 1/32 s, of 5 physics steps, without noise. Evaluation: as PPO."""
@@ -49,9 +50,12 @@ class ShacArgs:
     gamma: float = 0.95  # discount factor per step
     gae_lambda: float = 0.95  # of the critic's targets
     max_grad_norm: float = 1.0
+    gradient_decay: float = 1.0  # factor per step of gradients through the physics; 1: exact
     reward_scale: float = 1.0
     saturation: float = 0.1  # cost of the squared excess of mean actions over 1
     hidden: int = 64  # width of the two layers of actor and critic
+    memory: int = 0  # units of a GRU before actor and critic (recurrent.py); 0: none
+    convolution: tuple[int, ...] = ()  # channels of convolutions of the image, 3 x 3, stride 2
     init_std: float = 0.1  # initial standard deviation of the actions, decreases as learning_rate
     columns: tuple[int, ...] = ppo.STATE  # observation columns that the agent uses; (): all
     scale_iterations: int = 5  # iterations that update the observations' mean and variance
@@ -59,11 +63,13 @@ class ShacArgs:
 
 
 class FlownWindow(NamedTuple):
-    """A window of T steps of n environments; the first three have gradients."""
+    """A window of T steps of n environments; the first five have gradients."""
 
     window: StateWindow
     observations: Tensor  # (T + 1, n, k)
+    inputs: Tensor  # (T + 1, n, ·) of actor and critic
     means: Tensor  # (T, n, A) mean actions
+    gains: Tensor  # (T, n) differentiable rewards
     rewards: Tensor  # (T, n) exact
     ended: Tensor  # (T, n) 1 where the task ended the episode
     live: Tensor  # (T + 1, n) 1 until then; the rest of the window is not used
@@ -81,6 +87,8 @@ def td_lambda(rewards: Tensor, values: Tensor, ended: Tensor, gamma: float, deca
 class SHAC:
     """Trains an agent in environments of a task with gradients; see DifferentiableTask.
 
+    Of observations that are constants, such as images, the critic uses the state too.
+
     Episodes end at the end of a window: those that the task ended, and those of the age of
     `max_episode_steps`, whose values are bootstrapped.
     """
@@ -88,14 +96,20 @@ class SHAC:
     def __init__(self, envs: pg.FleetVectorEnv, args: ShacArgs, seed: int) -> None:
         self.envs, self.args, self.seed = envs, args, seed
         self.engine = envs._engine
-        self.task = differentiable(self.engine)
+        self.task = differentiable(self.engine, args.gradient_decay)
         self.generator = torch.Generator().manual_seed(seed)
-        width = math.prod(envs.single_observation_space.shape or ())
-        network = ppo.Args(hidden=args.hidden, columns=args.columns)
-        self.agent = ppo.Agent(width, self.engine.actions.size, network, self.generator)
+        names = ("hidden", "memory", "columns", "convolution")
+        network = ppo.Args(**{name: getattr(args, name) for name in names})
+        width, outputs = flatdim(envs.single_observation_space), self.engine.actions.size
+        image = image_columns(envs) if args.convolution else None
+        kind = GruAgent if args.memory else ppo.Agent
+        more = self.task.for_critic
+        self.agent = kind(width, outputs, network, self.generator, more, image)
         self.policy = self.agent
         self.target = copy.deepcopy(self.agent.critic).requires_grad_(False)
-        parameters = [*self.agent.actor.parameters(), *self.agent.critic.parameters()]
+        used = [self.agent.actor, self.agent.encoder, getattr(self.agent, "gru", None)]
+        self.actor = nn.ModuleList([part for part in used if part is not None])
+        parameters = [*self.actor.parameters(), *self.agent.critic.parameters()]
         self.optimizer = torch.optim.Adam(parameters, betas=(0.7, 0.95), fused=True)
         self.iteration, self.global_step = 0, 0
         self.limit = self.engine.limit or 2**31  # steps of an episode
@@ -104,7 +118,8 @@ class SHAC:
                 f"num_steps: expected at most {self.limit}, an episode, got {args.num_steps}"
             )
         self.age = np.zeros(envs.num_envs, dtype=np.int64)  # steps since the start of the episode
-        self.action = torch.zeros(envs.num_envs, self.engine.actions.size)
+        self.action = torch.zeros(envs.num_envs, outputs)
+        self.memory = torch.zeros(envs.num_envs, args.memory)
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state to resume training from, at a multiple of args.restart_every."""
@@ -145,58 +160,62 @@ class SHAC:
         """Restarts all episodes, with ages that spread the later restarts."""
         seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
         self.engine.seed(int(seed[0]))
-        self.engine.restart(np.ones(self.engine.size, dtype=np.bool_))
+        self.task.restart(np.ones(self.engine.size, dtype=np.bool_))
         windows = max(1, self.limit // self.args.num_steps)
         self.age = np.arange(self.engine.size) % windows * self.args.num_steps
         self.action.zero_()
+        self.memory.zero_()
 
-    def actor(self) -> Callable[[Tensor], Tensor]:
-        """Returns the actor as a function of observations, with their scale in its first layer."""
-        agent: Any = self.agent
-        slopes = agent.actor[0].weight * torch.rsqrt(agent.var + 1e-8)
-        bias = agent.actor[0].bias - slopes @ agent.mean
-        weight = slopes.new_zeros(len(slopes), agent.observation_size)
-        weight = weight.index_copy(1, agent.columns, slopes)
-        return lambda x: agent.actor[1:](nn.functional.linear(x, weight, bias))
+    def see(self, seen: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the inputs of actor and critic for observations, and the next memory."""
+        x = self.agent.normalise(seen)
+        return self.agent.see(x, memory) if isinstance(self.agent, GruAgent) else (x, memory)
 
     def fly(self, std: float) -> FlownWindow:
         """Flies a window from the present states, which are constants."""
-        steps, actor, action = self.args.num_steps, self.actor(), self.action
+        steps, action, memory = self.args.num_steps, self.action, self.memory
         state = self.task.flight.begin()
         noise = std * torch.randn(steps, *action.shape, generator=self.generator)
         rows, results = [], []
         for t in range(steps + 1):
             seen, target, velocity = self.task.observe(state, action)
-            rows.append((*state[:4], action, target, velocity, seen))
+            self.memory = memory.detach()
+            inputs, memory = self.see(seen, memory)
+            rows.append((*state[:4], action, target, velocity, seen, inputs))
             if t == steps:
                 break
-            mean = actor(seen)
+            mean = self.agent.mean_action(inputs)
             action = (mean + noise[t]).clamp(-1.0, 1.0)
             state, reward, ended = self.task.step(state, action)
             results.append((mean, torch.tensor(reward), torch.tensor(ended, dtype=torch.float32)))
-        *window, observations = (torch.stack(part) for part in zip(*rows, strict=True))
+        *parts, observations, inputs = (torch.stack(part) for part in zip(*rows, strict=True))
         means, rewards, ended = (torch.stack(part) for part in zip(*results, strict=True))
         live = torch.cat([torch.ones_like(ended[:1]), 1.0 - ended]).cumprod(0)
-        rewards = self.args.reward_scale * rewards
-        return FlownWindow(StateWindow(*window), observations, means, rewards, ended, live)
+        window, scale = StateWindow(*parts), self.args.reward_scale
+        gains, rewards = scale * self.task.reward(window), scale * rewards
+        return FlownWindow(window, observations, inputs, means, gains, rewards, ended, live)
 
     def update_actor(self, flown: FlownWindow) -> dict[str, float]:
         """Makes one optimiser step of the actor, along the gradient of the returns."""
         args = self.args
         excess = (flown.means.abs() - 1.0).relu().square().sum(-1)
-        rewards = args.reward_scale * self.task.reward(flown.window) - args.saturation * excess
-        value = self.target(self.agent.normalise(flown.observations[-1])).squeeze(-1)
+        rewards = flown.gains - args.saturation * excess
+        value = self.target(flown.inputs[-1]).squeeze(-1)
         weights = flown.live * args.gamma ** torch.arange(len(flown.live))[:, None]
         returns = (weights[:-1] * rewards).sum(0) + weights[-1] * value
-        norm = self.learn(-returns.mean() / args.num_steps, self.agent.actor)
+        norm = self.learn(-returns.mean() / args.num_steps, self.actor)
         return {"return": returns.mean().item(), "norm": norm}
 
     def update_critic(self, flown: FlownWindow) -> dict[str, float]:
-        """Trains the critic on TD(lambda) targets; moves the target critic."""
-        args, rewards = self.args, flown.rewards
+        """Trains the critic on TD(lambda) targets; moves the target critic.
+
+        Costs of a loss are expected to go on after an end by the task: it must not save them.
+        """
+        args, x, rewards = self.args, flown.inputs.detach(), flown.rewards
         with torch.no_grad():
-            x = self.agent.normalise(flown.observations)
             values = self.target(x).squeeze(-1)
+            if not self.task.is_exact:
+                rewards = flown.gains.detach() + args.gamma * values[1:] * flown.ended
             targets = td_lambda(rewards, values, flown.ended, args.gamma, args.gae_lambda)
             live = flown.live[:-1].flatten().nonzero().squeeze(1)
             x, targets = x[:-1].flatten(0, 1), targets.flatten()
@@ -228,9 +247,10 @@ class SHAC:
         done = is_old | (flown.live[-1] == 0.0).numpy()
         self.action = flown.window.action[-1].detach()
         if done.any():
-            self.engine.restart(done)
+            self.task.restart(done)
             self.age[done] = 0
             self.action[torch.from_numpy(done)] = 0.0
+            self.memory[torch.from_numpy(done)] = 0.0
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core, _render
 from propwash._checks import choice, whole_number
@@ -179,6 +179,22 @@ class SceneRenderer:
             self._range(request.views),
             self._collision(request.views),
         )
+
+    def image(
+        self,
+        kind: Kind,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        width: int,
+        height: int,
+        vertical_fov_deg: float,
+    ) -> NDArray[np.uint8]:
+        """An image (height, width, …) of the scene, without bodies, from a checked view."""
+        focal = height / 2.0 / math.tan(math.radians(vertical_fov_deg) / 2.0)
+        poses = np.stack([position] * 2), np.stack([attitude] * 2)
+        images = self._painter.paint(*poses, width, height, focal, self._antialias, (kind,), False)
+        image: NDArray[np.uint8] = images[kind]
+        return image
 
     def _painted(
         self, request: Request, group: _Group, focal: float, bottom_first: bool

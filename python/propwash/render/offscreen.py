@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 from propwash._checks import number, whole_number
 from propwash.render import _pose
 from propwash.render._blur import STILL, sweep_of
-from propwash.render._reference import Body, ImageView, Request, SceneRenderer, checked_fov
+from propwash.render._reference import Body, ImageView, Request, checked_fov
+from propwash.render._reference import SceneRenderer as SceneRenderer  # for environments too
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.render.moving import moving_objects

@@ -41,37 +41,18 @@ def depth_images(
     A body whose position is not finite has images of NaN. Raises ValueError or TypeError for
     invalid arguments, and ValueError for a camera inside an item.
     """
-    known = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    if not known or not all(isinstance(each, Scene) for each in known):
-        raise TypeError(
-            f"scenes: expected a Scene or a sequence of one or more, got {_checks.shown(scenes)}"
-        )
     if not isinstance(camera, Camera) or camera.core.count > 1:
         raise TypeError(f"camera: expected a Camera with one mounting, got {camera!r:.100}")
     lead, places, attitudes = _checks.poses(position, attitude)
     n, reach, pool = len(places), _checks.positive("max_depth", max_depth, "m"), pool_of(threads)
-    if scene_of is None and len(known) not in (1, n):
-        raise ValueError(
-            f"scene_of: expected {n} indices, one for each body, for {len(known)} scenes, got None"
-        )
-    default = np.zeros(n, int) if len(known) == 1 else np.arange(n)
-    numbers = default if scene_of is None else np.asarray(scene_of)
-    if numbers.dtype.kind not in "iu" or numbers.size != n:
-        raise ValueError(
-            f"scene_of: expected {n} whole numbers, one for each body, got "
-            f"{_checks.described(scene_of)}"
-        )
-    numbers = numbers.reshape(n)
-    if ((numbers < 0) | (numbers >= len(known))).any():
-        raise ValueError(f"scene_of: expected indices of {len(known)} scenes, got {numbers!s:.100}")
+    groups = _checks.rows_of(scenes, Scene, scene_of, n, "body")
     images = np.empty((n, camera.height, camera.width), places.dtype)
     centres = camera.core.poses(places.astype(np.float64), attitudes.astype(np.float64))[0]
     perfect, silent = _world.StereoModel(), NoiseKey(0, 0).white(0)
-    for number in np.unique(numbers):
-        rows = np.flatnonzero(numbers == number)
+    for scene, rows in groups:
         poses = places[rows], attitudes[rows]
-        _refuse_inside(known[number], centres[rows], rows)
-        core, lens = known[number].core, camera.core
+        _refuse_inside(scene, centres[rows], rows)
+        core, lens = scene.core, camera.core
         images[rows] = _world.measure_depth(core, lens, reach, 0.0, perfect, *poses, silent, pool)
     return images.reshape(*lead, camera.height, camera.width)
 

@@ -56,13 +56,18 @@ _TABLE = {
 """Unit and meaning of each parameter of the C++ structs, by table and name."""
 
 
+_PLAIN = (float, str, int, bool)
+
+
 def _plain(value: Any) -> Any:
     """Arrays and sequences as lists, numbers of any type as float."""
+    if type(value) in _PLAIN:  # the usual types, without the slow checks of abstract ones
+        return value
     if isinstance(value, str | bytes | bool | int):
         return value
     if hasattr(value, "tolist"):
         return value.tolist()
-    if isinstance(value, Sequence):
+    if type(value) in (tuple, list) or isinstance(value, Sequence):
         return [_plain(item) for item in value]
     return float(value) if isinstance(value, Real) else value
 

@@ -25,6 +25,7 @@ from propwash.world._items import (
     Start,
 )
 from propwash.world._motion import Motion, Pose, Waypoints
+from propwash.world._nearest import nearest_items
 from propwash.world._results import Collisions, Markers, NearestItems, RayHits, SphereHits
 from propwash.world._scene import Scene, scene_json_schema, scene_names
 from propwash.world._skeleton import Skeleton, person, poses_between
@@ -55,6 +56,7 @@ __all__ = [
     "Start",
     "Warehouse",
     "Waypoints",
+    "nearest_items",
     "person",
     "poses_between",
     "scene_json_schema",

@@ -30,4 +30,8 @@ class MultiRaceReward(RaceReward, frozen=True, kw_only=True):
     lead before), lead: progress along the course − that of the best of the others
     """
 
-    lead: Annotated[float, Field("1/m", "weight of the increase of the lead")] = 0.5
+    signed: ClassVar[tuple[str, ...]] = ("lead",)
+
+    lead: Annotated[
+        float, Field("1/m", "weight of the increase of the lead; negative: stay behind")
+    ] = 0.5
