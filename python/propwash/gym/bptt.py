@@ -71,6 +71,7 @@ class BpttArgs:
     columns: tuple[int, ...] = ()  # observation columns that the agent uses; (): all
     scale_iterations: int = 5  # iterations that update the observations' mean and variance
     restart_every: int = 20  # iterations between restarts of all episodes, see BPTT.state_dict
+    scene_sets: int = 1  # sets of scenes for the restarts in turn, if the task has renew()
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,8 @@ class BPTT:
         if self.iteration % args.restart_every == 0:
             seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
             self.engine.seed(int(seed[0]))
+            if args.scene_sets > 1 and hasattr(self.task, "renew"):
+                self.task.renew(self.iteration // args.restart_every % args.scene_sets)
             self.restart(every)
         passed = min(1.0, self.global_step / args.decay_steps)
         factor = 0.05 + 0.95 * 0.5 * (1.0 + math.cos(math.pi * passed))
