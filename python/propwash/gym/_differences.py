@@ -17,7 +17,7 @@ from propwash.vehicle.parameters import VehicleParameters
 MEANINGS = (
     *("frame", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
     *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
-    *("yaw_mode", "depth_tilt", "depth_pool", "depth_near"),
+    *("yaw_mode", "depth_tilt", "depth_pool", "depth_near", "past"),
 )
 """Options that define the numbers which a policy receives and returns."""
 _WITHOUT_EFFECT = {

@@ -48,7 +48,9 @@ class ForestFlight(Judged):
 
     The observation of the state has 11 columns: velocity (3), direction of the thrust (3) and of
     the body's x axis (2), in axes forward, left and up with the goal ahead; height above the goal;
-    the set speed; distance from the goal, at most 10 m.
+    the set speed; distance from the goal, at most 10 m. With `past` follow the directions of thrust
+    and x axis (5) one step ago, when an image that is one step late was recorded, and the last
+    action.
 
     Args:
         speed: The set speed [m/s]; several are assigned to the environments in turn.
@@ -66,6 +68,7 @@ class ForestFlight(Judged):
         goal: Position of the goal in `scene` [m].
         spread: Length [m] of the horizontal lines across the flight, with start and goal of the
             scene in their middle, on which starts and goals are drawn.
+        past: Whether directions of one step ago, and the last action, are observed.
     """
 
     radius: ClassVar[float] = 0.15
@@ -91,8 +94,10 @@ class ForestFlight(Judged):
         scene: str | PathLike[str] | Scene | None = None,
         goal: Sequence[float] | None = None,
         spread: float = 0.0,
+        past: bool = False,
     ) -> None:
         super().__init__()
+        self.past = checks.flag("past", past)
         self.weights = weights_of(ForestReward, weights)
         self.speed, self.density = _several("speed", speed), _several("density", density)
         self.distance = checks.positive("distance", distance, "m")
@@ -190,6 +195,7 @@ class ForestFlight(Judged):
         self._speed = np.array(self.speed, dtype=np.float32)[numbers % len(self.speed)]
         self._goal, self._before, self.desired = np.zeros((3, n, 3), dtype=np.float32)
         self._distance, self._flown = np.zeros((2, n), dtype=np.float32)
+        self._last, self._axes = np.zeros((2, n, 5), dtype=np.float32)  # see _axes_of()
         self._collided, self._arrived = np.zeros((2, n), dtype=np.bool_)
 
     def renew(self, number: int) -> None:
@@ -237,6 +243,7 @@ class ForestFlight(Judged):
         half_yaw = 0.5 * np.arctan2(self.desired[rows, 1], self.desired[rows, 0])
         level = np.zeros((len(rows), 4))
         level[:, 0], level[:, 3] = np.cos(half_yaw), np.sin(half_yaw)
+        self._last[rows] = self._axes[rows] = [0.0, 0.0, 1.0, 1.0, 0.0]
         return {"position": start, "attitude": level}
 
     def _ends(self, draws: Draws) -> tuple[Array, Array]:
@@ -292,6 +299,14 @@ class ForestFlight(Judged):
         """Continues from the new position."""
         self._before[rows] = state.position[rows]
         self._aim(self._before)
+        self._axes[rows] = self._axes_of(state)[rows]
+        self._last[rows] = self._axes[rows]
+
+    def _axes_of(self, state: State) -> Numbers:
+        """Directions (n, 5) of the thrust and of the body's x axis, with the goal ahead."""
+        bearing, rotation = np.arctan2(self.desired[:, 1], self.desired[:, 0]), state.rotation
+        thrust = about_z(-bearing, rotation[:, :, 2])
+        return np.column_stack([thrust, about_z(-bearing, rotation[:, :, 0])[:, :2]])
 
     def update(self, state: State) -> None:
         """Computes rewards and terminations."""
@@ -301,6 +316,8 @@ class ForestFlight(Judged):
             hits = scene.spherecast(before[rows], state.position[rows], self.radius)
             self._collided[rows] = hits.id >= 0
         self._aim(state.position)
+        if self.past:
+            self._last, self._axes = self._axes, self._axes_of(state)
         path = np.sqrt(np.square(state.position - before).sum(axis=1))
         self._flown += path * (state.steps > self._first)
         self._arrived = (self._distance < self.arrival) & ~self._collided
@@ -314,15 +331,14 @@ class ForestFlight(Judged):
         return self._goal
 
     def observation(self, state: State) -> Numbers:
-        """Returns the columns (n, 11) of the class."""
+        """Returns the columns (n, 11) of the class, (n, 16 + A) with `past`."""
         bearing = np.arctan2(self.desired[:, 1], self.desired[:, 0])
-        rotation = state.rotation
         velocity = about_z(-bearing, state.velocity)
-        thrust = about_z(-bearing, rotation[:, :, 2])
-        heading = about_z(-bearing, rotation[:, :, 0])[:, :2]
         height = state.position[:, 2] - self._goal[:, 2]
         distance = np.minimum(self._distance, _SEEN)
-        return np.column_stack([velocity, thrust, heading, height, self._speed, distance])
+        past = [self._last, state.action] if self.past else []
+        axes = self._axes_of(state)
+        return np.column_stack([velocity, axes, height, self._speed, distance, *past])
 
     def loss(self, window: StateWindow) -> Any:
         """Returns the costs (T, n) of a window of flight, tensors with gradients: those of loss."""

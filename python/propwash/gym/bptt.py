@@ -52,6 +52,8 @@ FORESTS: dict[str, Any] = {
 """Training: several speeds and densities, and other forests than in evaluations."""
 COARSE: dict[str, Any] = {**FORESTS, "dt": 1 / 240, "substeps": 16, "noise": False}
 """Long physics steps without noise too."""
+WIDE: dict[str, Any] = {**FOREST, "depth_size": [48, 20], "depth_near": 1.0, "past": True}
+"""A wider image, whose far depths differ more, and what late images and wind depend on."""
 
 
 @dataclass(frozen=True)

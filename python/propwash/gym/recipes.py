@@ -315,9 +315,10 @@ _BPTT: dict[str, dict[str, Any]] = {
     "forest": {
         **{"training": bptt.COARSE, "steps": 1_500_000, "every": 1_500_000},
         "larger": {
-            **{"options": {**bptt.FOREST, "depth_size": [48, 20]}},
-            **{"args": bptt.BpttArgs(memory=128, hidden=96, decay_steps=6_000_000)},
-            **{"steps": 6_000_000, "every": 6_000_000},
+            **{"options": bptt.WIDE, "steps": 6_000_000, "every": 6_000_000},
+            "args": bptt.BpttArgs(
+                decay_steps=6_000_000, memory=128, hidden=96, scene_sets=1000
+            ),
         },
     },
 }
