@@ -485,6 +485,23 @@ def test_the_heading_is_that_of_the_commanded_velocity() -> None:
         pg.make_vec(pg.ForestFlight, 1, yaw_mode="velocity")
 
 
+def test_the_past_is_that_of_the_observation_before_and_of_the_last_action() -> None:
+    common: dict[str, Any] = {"action": "goal_velocity", "substeps": 64}
+    envs = pg.make_vec(pg.ForestFlight, 3, past=True, **common)
+    before = envs.reset(seed=1)[0].copy()
+    np.testing.assert_allclose(before[:, 11:16], before[:, 3:8], atol=1e-6)
+    np.testing.assert_array_equal(before[:, 16:], 0.0)
+    for sideways in (0.3, -0.2):
+        action = np.full((3, 3), sideways, np.float32)
+        now = envs.step(action)[0].copy()
+        np.testing.assert_allclose(now[:, 11:16], before[:, 3:8], atol=1e-6)
+        np.testing.assert_array_equal(now[:, 16:], action)
+        assert (np.abs(now[:, 3:8] - before[:, 3:8]).max(axis=1) > 0.01).all()
+        before = now
+    usual = pg.make_vec(pg.ForestFlight, 3, **common).reset(seed=1)[0]
+    np.testing.assert_array_equal(usual, envs.reset(seed=1)[0][:, :11])
+
+
 def test_the_plotted_tradeoff_is_that_of_the_measures() -> None:
     pytest.importorskip("matplotlib")
     from propwash.cli import _training_curve

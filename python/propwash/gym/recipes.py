@@ -316,9 +316,7 @@ _BPTT: dict[str, dict[str, Any]] = {
         **{"training": bptt.COARSE, "steps": 1_500_000, "every": 1_500_000},
         "larger": {
             **{"options": bptt.WIDE, "steps": 6_000_000, "every": 6_000_000},
-            "args": bptt.BpttArgs(
-                decay_steps=6_000_000, memory=128, hidden=96, scene_sets=1000
-            ),
+            "args": bptt.BpttArgs(decay_steps=6_000_000, memory=128, hidden=96, scene_sets=1000),
         },
     },
 }
