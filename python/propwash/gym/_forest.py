@@ -341,7 +341,7 @@ class ForestFlight(Judged):
         return np.column_stack([velocity, axes, height, self._speed, distance, *past])
 
     def loss(self, window: StateWindow) -> Any:
-        """Returns the costs (T, n) of a window of flight, tensors with gradients: those of loss."""
+        """Returns the costs (T, n) of a window of flight, tensors with gradients."""
         from propwash.gym._forest_loss import loss
 
         place = window.position[1:].detach().numpy().transpose(1, 0, 2)

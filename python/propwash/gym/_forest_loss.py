@@ -32,8 +32,9 @@ def loss(
     mean velocity of one second from the straight flight, of the height from that of the goal, the
     acceleration and the changes of the action.
 
-    gap: (n, T) m, float32, between the vehicle and its nearest obstacle. normal: (n, T, 3), its derivative
-    by the position. speed: (n,) m/s, set. period: s, of a step. smoothness: s^4, of ForestReward.
+    gap: (n, T) m, float32, between the vehicle and its nearest obstacle. normal: (n, T, 3), its
+    derivative by the position. speed: (n,) m/s, set. period: s, of a step. smoothness: s^4, of
+    ForestReward.
     """
     position, velocity = window.position[1:], window.velocity[1:]
     place = position.detach()
