@@ -295,7 +295,7 @@ def _checkpoint(folder: Path) -> list[Files]:
     path = folder / "checkpoint.pt"
     settings = {
         **{"task": "hover", "method": "ppo", "seed": 3, "threads": 1, "ray": 0},
-        **{"changes": '{"substeps": 4}', "set": "{}"},
+        **{"changes": '{"substeps": 4}', "set": "{}", "larger": False},
     }
     learner = {
         "agent": {"mean": torch.zeros(22), "actor.0.weight": torch.ones(8, 22)},

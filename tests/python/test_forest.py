@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -488,6 +489,23 @@ def test_the_heading_is_that_of_the_commanded_velocity() -> None:
         pg.make_vec(pg.ForestFlight, 1, yaw_mode="velocity")
 
 
+def test_the_past_is_that_of_the_observation_before_and_of_the_last_action() -> None:
+    common: dict[str, Any] = {"action": "goal_velocity", "substeps": 64}
+    envs = pg.make_vec(pg.ForestFlight, 3, past=True, **common)
+    before = envs.reset(seed=1)[0].copy()
+    np.testing.assert_allclose(before[:, 11:16], before[:, 3:8], atol=1e-6)
+    np.testing.assert_array_equal(before[:, 16:], 0.0)
+    for sideways in (0.3, -0.2):
+        action = np.full((3, 3), sideways, np.float32)
+        now = envs.step(action)[0].copy()
+        np.testing.assert_allclose(now[:, 11:16], before[:, 3:8], atol=1e-6)
+        np.testing.assert_array_equal(now[:, 16:], action)
+        assert (np.abs(now[:, 3:8] - before[:, 3:8]).max(axis=1) > 0.01).all()
+        before = now
+    usual = pg.make_vec(pg.ForestFlight, 3, **common).reset(seed=1)[0]
+    np.testing.assert_array_equal(usual, envs.reset(seed=1)[0][:, :11])
+
+
 def test_the_plotted_tradeoff_is_that_of_the_measures() -> None:
     pytest.importorskip("matplotlib")
     from propwash.cli import _training_curve
@@ -630,6 +648,40 @@ def test_the_lesson_reaches_its_success(tmp_path: Path, capsys: pytest.CaptureFi
         assert float(percent) > least
     assert all(float(percent) < 35.0 for _, percent in straight)
     assert (folder / "policy.onnx").exists()
+
+
+def test_a_full_training_has_the_larger_network_and_keeps_it_when_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnxruntime")
+    from propwash.cli import main
+    from propwash.gym import policy, recipes
+
+    few = dataclasses.replace(recipes.RECIPES["forest"], episodes=(3, 3))
+    monkeypatch.setitem(recipes.RECIPES, "forest", few)
+    usual, larger = (recipes.recipe("forest", method="bptt", larger=x) for x in (False, True))
+    small = ["--set", "num_envs=12", "--set", "num_steps=6", "--option", "episode_seconds=2"]
+    train = ["train", "forest", *small, "--out", str(tmp_path), "--steps"]
+    assert main.main([*train, "72", "--full"]) == 0
+    assert main.main([*train, "144", "--resume"]) == 0
+    assert "144 steps" in capsys.readouterr().out
+    saved = policy.Policy.load(tmp_path / "policy.onnx")
+    assert saved.description.training["larger"]
+    assert saved.memory_size == larger.args.memory > usual.args.memory
+    assert list(saved.description.options["depth_size"]) == larger.options["depth_size"]
+    assert larger.steps == larger.args.decay_steps > usual.steps
+
+
+def test_restarts_of_a_training_use_sets_of_forests_in_turn() -> None:
+    learner = trainer(envs=12, num_steps=2, restart_every=1, scene_sets=2)
+    task = learner.engine.task
+    counted = []
+    for _ in range(3):
+        learner.iterate()
+        counted.append([scene.items for scene in task._scenes])
+        assert (task.nearest(learner.engine.state.position)[0] > 0.5).all()
+    assert counted[0] == counted[2]
+    assert not any(each in counted[1] for each in counted[0])
 
 
 def test_a_training_of_seconds_arrives_more_often_than_a_straight_flight(tmp_path: Path) -> None:

@@ -235,6 +235,11 @@ def test_aisles_are_the_warehouse_with_stacks() -> None:
     [
         ("walls", {"gap": (1.0, 7.0)}, r"gap = .*: expected less than generator.pitch = 6 m"),
         ("walls", {"pitch": 70.0}, r"pitch = 70.0: expected at most generator.size\[1\] = 60 m"),
+        (
+            "walls",
+            {"spacing": 50.0},
+            r"spacing = 50.0: expected at most generator.size\[0\] = 40 m",
+        ),
         ("walls", {"thickness": 20.0}, "expected less than generator.spacing = 10 m"),
         ("walls", {"pitch": 0.1, "gap": (0.01, 0.02), "size": (1e3, 1e3)}, "at most 20000 items"),
         ("aisles", {"stacks": 1.5}, "generator.stacks = 1.5: expected a number from 0 to 1"),

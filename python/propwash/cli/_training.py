@@ -39,8 +39,8 @@ class Training:
     """One run of the command.
 
     Args:
-        settings: task, method, seed, threads; changes and set, values of --option and --set in
-            JSON.
+        settings: task, method, seed, threads; larger, whether --full selects another network;
+            changes and set, values of --option and --set in JSON.
         options: out, steps, seconds, every, full, viz and video of the command.
         checkpoint: Result of read_checkpoint to continue from.
     """
@@ -56,13 +56,16 @@ class Training:
         self.settings, self.out, self.viz, self.video = settings, out, options.viz, options.video
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        method = settings["method"]
-        recipe: Any = recipes.recipe(self.task, others.get("observation"), method)
+        method, larger = settings["method"], settings["larger"]
+        recipe: Any = recipes.recipe(self.task, others.get("observation"), method, larger=larger)
         recipe, kind = recipes.with_settings(recipe, changed), policy.task_class(self.task)
         self.description = policy.describe(
             self.task,
             recipes.merged(kind, recipe.options, others),
-            {"method": method, "seed": self.seed, "settings": changed},
+            {
+                **{"method": method, "seed": self.seed, "settings": changed},
+                **({"larger": True} if larger else {}),
+            },
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes

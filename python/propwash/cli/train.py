@@ -53,7 +53,7 @@ class TrainOptions(EnvironmentOptions):
     resume: bool = option("continue from the checkpoint", False)
     every: float | None = option("steps between evaluations (default: by task)")
     video: bool = option("write the worst episodes of each evaluation as GIF", False)
-    full: bool = option("do not stop at the goal", False)
+    full: bool = option("do not stop at the goal; forest: train a larger network for longer", False)
     set: list[str] = option(
         "setting of the method (docs/train.md), value in JSON; may be repeated",
         [],
@@ -113,11 +113,19 @@ def _method(options: TrainOptions) -> str:
     return options.method or default_method(options.task)
 
 
+def _is_larger(options: TrainOptions) -> bool:
+    """Whether --full selects another network."""
+    from propwash.gym.recipes import recipe
+
+    return options.full and bool(recipe(options.task, method=_method(options)).larger)
+
+
 def _identity(options: TrainOptions) -> dict[str, Any]:
     """Options that a checkpoint must share with the command that resumes it."""
     return {
         "task": options.task,
         "method": _method(options),
+        "larger": _is_larger(options),
         "seed": options.seed or 0,
         "threads": options.threads or 1,
         "changes": json.dumps(_changes(options), sort_keys=True),
@@ -233,6 +241,7 @@ def _checkpoint(
     chosen = {
         "task": True,
         "method": options.method is not None,
+        "larger": _is_larger(options),
         "seed": options.seed is not None,
         "threads": options.threads is not None,
         "changes": bool(options.option or options.observation),
@@ -270,6 +279,7 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
     settings = checkpoint["settings"]
     checks.whole_number("seed", settings["seed"], 0, 2**31 - 1)
     checks.whole_number("threads", settings["threads"], 1, 256)
+    checks.flag("larger", settings["larger"])
     if settings["method"] not in METHODS:
         raise ValueError(f"the method {shown(settings['method'])}")
     recipe(settings["task"], method=settings["method"])

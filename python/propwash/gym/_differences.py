@@ -18,7 +18,7 @@ MEANINGS = (
     *("frame", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
     *("grey_size", "grey_fov", "grey_tilt", "rgb_size", "rgb_fov", "rgb_tilt"),
     *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
-    *("yaw_mode", "depth_tilt", "depth_pool", "depth_near"),
+    *("yaw_mode", "depth_tilt", "depth_pool", "depth_near", "past"),
 )
 """Options that define the numbers which a policy receives and returns."""
 _WITHOUT_EFFECT = {

@@ -32,8 +32,6 @@ _HEIGHT = 2.0
 """m, of goals."""
 _MAX_ROWS = 5
 """Maximum number of set speeds that measures() lists."""
-_CLEAR = 0.7
-"""m, clearance of the vehicle's sphere below which obstacles cost."""
 _START = 2.0
 """s, from the start at rest, which the mean speed of a flight omits."""
 _FOREST = ("density", "distance", "trunk_radius")
@@ -50,7 +48,9 @@ class ForestFlight(Judged):
 
     The observation of the state has 11 columns: velocity (3), direction of the thrust (3) and of
     the body's x axis (2), in axes forward, left and up with the goal ahead; height above the goal;
-    the set speed; distance from the goal, at most 10 m.
+    the set speed; distance from the goal, at most 10 m. With `past` follow the directions of thrust
+    and x axis (5) one step ago, when an image that is one step late was recorded, and the last
+    action.
 
     Args:
         speed: The set speed [m/s]; several are assigned to the environments in turn.
@@ -68,6 +68,7 @@ class ForestFlight(Judged):
         goal: Position of the goal in `scene` [m].
         spread: Length [m] of the horizontal lines across the flight, with start and goal of the
             scene in their middle, on which starts and goals are drawn.
+        past: Whether directions of one step ago, and the last action, are observed.
     """
 
     radius: ClassVar[float] = 0.15
@@ -93,8 +94,10 @@ class ForestFlight(Judged):
         scene: str | PathLike[str] | Scene | None = None,
         goal: Sequence[float] | None = None,
         spread: float = 0.0,
+        past: bool = False,
     ) -> None:
         super().__init__()
+        self.past = checks.flag("past", past)
         self.weights = weights_of(ForestReward, weights)
         self.speed, self.density = _several("speed", speed), _several("density", density)
         self.distance = checks.positive("distance", distance, "m")
@@ -182,23 +185,29 @@ class ForestFlight(Judged):
         n = fleet.size
         numbers = index + np.arange(n)
         forests = numbers // self.flights if self.scene is None else 0 * numbers
-        first, last = int(forests[0]), int(forests[-1])
-        self._scenes = [self._scene_of(k) for k in range(first, last + 1)]
+        self._first_scene = int(forests[0])
+        self._forests = forests - self._first_scene
+        """Index of the scene of each environment."""
+        self._groups = np.split(np.arange(n), np.flatnonzero(np.diff(forests)) + 1)
+        """Environments of each scene."""
+        self.renew(0)
+        self._period, self._first = period, round(_START / period)
+        self._speed = np.array(self.speed, dtype=np.float32)[numbers % len(self.speed)]
+        self._goal, self._before, self.desired = np.zeros((3, n, 3), dtype=np.float32)
+        self._distance, self._flown = np.zeros((2, n), dtype=np.float32)
+        self._last, self._axes = np.zeros((2, n, 5), dtype=np.float32)  # see _axes_of()
+        self._collided, self._arrived = np.zeros((2, n), dtype=np.bool_)
+
+    def renew(self, number: int) -> None:
+        """Makes set `number` of the forests or scenes; all episodes must begin anew afterwards."""
+        first = self._first_scene + number * len(self._groups)
+        self._scenes = [self._scene_of(first + k) for k in range(len(self._groups))]
         self._obstacles = [_obstacles(scene) for scene in self._scenes]
         if not all(len(each) for each in self._obstacles):
             raise ValueError(
                 f"density = {shown(self.density)}: expected at least one tree in a forest; "
                 "increase it"
             )
-        self._forests = forests - first
-        """Index of the scene of each environment."""
-        self._groups = np.split(np.arange(n), np.flatnonzero(np.diff(forests)) + 1)
-        """Environments of each scene."""
-        self._period, self._first = period, round(_START / period)
-        self._speed = np.array(self.speed, dtype=np.float32)[numbers % len(self.speed)]
-        self._goal, self._before, self.desired = np.zeros((3, n, 3), dtype=np.float32)
-        self._distance, self._flown = np.zeros((2, n), dtype=np.float32)
-        self._collided, self._arrived = np.zeros((2, n), dtype=np.bool_)
 
     def _scene_of(self, number: int) -> Scene:
         """The scene of the task, or the forest of a number."""
@@ -234,6 +243,7 @@ class ForestFlight(Judged):
         half_yaw = 0.5 * np.arctan2(self.desired[rows, 1], self.desired[rows, 0])
         level = np.zeros((len(rows), 4))
         level[:, 0], level[:, 3] = np.cos(half_yaw), np.sin(half_yaw)
+        self._last[rows] = self._axes[rows] = [0.0, 0.0, 1.0, 1.0, 0.0]
         return {"position": start, "attitude": level}
 
     def _ends(self, draws: Draws) -> tuple[Array, Array]:
@@ -287,6 +297,14 @@ class ForestFlight(Judged):
         """Continues from the new position."""
         self._before[rows] = state.position[rows]
         self._aim(self._before)
+        self._axes[rows] = self._axes_of(state)[rows]
+        self._last[rows] = self._axes[rows]
+
+    def _axes_of(self, state: State) -> Numbers:
+        """Directions (n, 5) of the thrust and of the body's x axis, with the goal ahead."""
+        bearing, rotation = np.arctan2(self.desired[:, 1], self.desired[:, 0]), state.rotation
+        thrust = about_z(-bearing, rotation[:, :, 2])
+        return np.column_stack([thrust, about_z(-bearing, rotation[:, :, 0])[:, :2]])
 
     def update(self, state: State) -> None:
         """Computes rewards and terminations."""
@@ -296,6 +314,8 @@ class ForestFlight(Judged):
             hits = scene.spherecast(before[rows], state.position[rows], self.radius)
             self._collided[rows] = hits.id >= 0
         self._aim(state.position)
+        if self.past:
+            self._last, self._axes = self._axes, self._axes_of(state)
         path = np.sqrt(np.square(state.position - before).sum(axis=1))
         self._flown += path * (state.steps > self._first)
         self._arrived = (self._distance < self.arrival) & ~self._collided
@@ -309,54 +329,23 @@ class ForestFlight(Judged):
         return self._goal
 
     def observation(self, state: State) -> Numbers:
-        """Returns the columns (n, 11) of the class."""
+        """Returns the columns (n, 11) of the class, (n, 16 + A) with `past`."""
         bearing = np.arctan2(self.desired[:, 1], self.desired[:, 0])
-        rotation = state.rotation
         velocity = about_z(-bearing, state.velocity)
-        thrust = about_z(-bearing, rotation[:, :, 2])
-        heading = about_z(-bearing, rotation[:, :, 0])[:, :2]
         height = state.position[:, 2] - self._goal[:, 2]
         distance = np.minimum(self._distance, _SEEN)
-        return np.column_stack([velocity, thrust, heading, height, self._speed, distance])
+        past = [self._last, state.action] if self.past else []
+        axes = self._axes_of(state)
+        return np.column_stack([velocity, axes, height, self._speed, distance, *past])
 
     def loss(self, window: StateWindow) -> Any:
-        """Returns the costs (T, n) of a window of flight, tensors with gradients.
+        """Returns the costs (T, n) of a window of flight, tensors with gradients."""
+        from propwash.gym._forest_loss import loss
 
-        They grow with the speed towards the nearest obstacle and its proximity, the deviation of
-        the mean velocity of one second from the straight flight, of the height from that of the
-        goal, the acceleration and the changes of the action.
-        """
-        import torch
-        from torch.nn.functional import smooth_l1_loss, softplus
-
-        position, velocity = window.position[1:], window.velocity[1:]
-        place = position.detach()
-        distance, normal = self.nearest(place.numpy().transpose(1, 0, 2))
-        away = torch.from_numpy(normal.astype(np.float32).transpose(1, 0, 2))
-        gap = torch.from_numpy(distance.astype(np.float32).T) - self.radius
-        gap = gap + (away * (position - place)).sum(-1)  # linear, with the derivative of the gap
-        closing = -(away * velocity).sum(-1).detach()
-        near = 4.0 * softplus(-32.0 * gap) + 3.0 * (_CLEAR - gap).relu().square()
-
-        to_goal = window.target[1:] - place
-        speed = torch.from_numpy(self._speed)[:, None]
-        straight = speed * to_goal / to_goal.norm(dim=-1, keepdim=True)
-        steps = min(max(1, round(1.0 / self._period)), len(velocity))
-        mean = velocity.unfold(0, steps, 1).mean(-1)
-        error = smooth_l1_loss(mean, straight[steps - 1 :], reduction="none").sum(-1)
-        error = torch.cat([error.new_zeros(steps - 1, error.shape[1]), error])
-
-        height = (position[..., 2] - window.target[1:, :, 2]).square()
-        acceleration = window.velocity.diff(dim=0) / self._period
-        changes = window.action.diff(n=2, dim=0).square().sum(-1)
-        changes = torch.cat([changes.new_zeros(1, changes.shape[1]), changes])
-        return (
-            closing.clamp(min=1.0) * near
-            + error
-            + 0.5 * height
-            + 0.003 * acceleration.square().sum(-1)
-            + self.weights.smoothness / self._period**4 * changes
-        )
+        place = window.position[1:].detach().numpy().transpose(1, 0, 2)
+        distance, normal = self.nearest(place)
+        gap = distance.astype(np.float32) - np.float32(self.radius)
+        return loss(window, gap, normal, self._speed, self._period, self.weights.smoothness)
 
     def info(self, state: State) -> Mapping[str, Any]:
         """Returns success, collision, speed after the first 2 s, set speed [m/s], distance [m]."""

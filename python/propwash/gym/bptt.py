@@ -52,6 +52,8 @@ FORESTS: dict[str, Any] = {
 """Training: several speeds and densities, and other forests than in evaluations."""
 COARSE: dict[str, Any] = {**FORESTS, "dt": 1 / 240, "substeps": 16, "noise": False}
 """Long physics steps without noise too."""
+WIDE: dict[str, Any] = {**FOREST, "depth_size": [48, 20], "depth_near": 1.0, "past": True}
+"""A wider image, whose far depths differ more, and what late images and wind depend on."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class BpttArgs:
     columns: tuple[int, ...] = ()  # observation columns that the agent uses; (): all
     scale_iterations: int = 5  # iterations that update the observations' mean and variance
     restart_every: int = 20  # iterations between restarts of all episodes, see BPTT.state_dict
+    scene_sets: int = 1  # sets of scenes for the restarts in turn, if the task has renew()
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,8 @@ class BPTT:
         if self.iteration % args.restart_every == 0:
             seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
             self.engine.seed(int(seed[0]))
+            if args.scene_sets > 1 and hasattr(self.task, "renew"):
+                self.task.renew(self.iteration // args.restart_every % args.scene_sets)
             self.restart(every)
         passed = min(1.0, self.global_step / args.decay_steps)
         factor = 0.05 + 0.95 * 0.5 * (1.0 + math.cos(math.pi * passed))

@@ -47,6 +47,8 @@ class Recipe:
     """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
     others: dict[str, Recipe] = field(default_factory=dict)
     """Recipes for other observations than "state"."""
+    larger: dict[str, Any] = field(default_factory=dict)
+    """Fields that differ in a longer training of a larger network; empty for none."""
 
 
 def default_method(task: str) -> str:
@@ -55,14 +57,19 @@ def default_method(task: str) -> str:
 
 
 def recipe(
-    task: str, observation: str | Sequence[str] | None = None, method: str = "ppo"
+    task: str,
+    observation: str | Sequence[str] | None = None,
+    method: str = "ppo",
+    *,
+    larger: bool = False,
 ) -> Recipe:
     """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
 
     Where it has none for the observation, all columns of the observation are used, and episodes are
     evaluated at the rate of the training, because a policy of the last action depends on it.
 
-    observation: None for that of the recipe.
+    observation: None for that of the recipe. larger: Whether to return the longer training of a
+    larger network, for tasks that have one.
 
     Raises ValueError for a method that cannot train the task, and for an observation without depth
     where the recipe's options are those of a depth camera.
@@ -77,7 +84,8 @@ def recipe(
             f"{usual}; leave it out"
         )
     if method == "bptt":
-        return _bptt(task, found)
+        found = _bptt(task, found)
+        return replace(found, **found.larger) if larger else found
     if method == "imitate":
         return _imitate(task, found)
     if method == "shac":
@@ -317,7 +325,13 @@ RECIPES = {
 }
 
 _BPTT: dict[str, dict[str, Any]] = {
-    "forest": {"training": bptt.COARSE, "steps": 1_500_000, "every": 1_500_000},
+    "forest": {
+        **{"training": bptt.COARSE, "steps": 1_500_000, "every": 1_500_000},
+        "larger": {
+            **{"options": bptt.WIDE, "steps": 6_000_000, "every": 6_000_000},
+            "args": bptt.BpttArgs(decay_steps=6_000_000, memory=128, hidden=96, scene_sets=1000),
+        },
+    },
 }
 """Fields of RECIPES that differ with BPTT, which is the default method of these tasks."""
 

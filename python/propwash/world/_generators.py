@@ -321,6 +321,9 @@ class Walls(Generator, frozen=True, kw_only=True):
         if self.pitch > self.size[1]:
             expected = f"at most generator.size[1] = {self.size[1]:g} m, or no gap fits"
             raise refusal("generator.pitch", self.pitch, expected)
+        if self.spacing > self.size[0]:
+            expected = f"at most generator.size[0] = {self.size[0]:g} m, or no wall fits"
+            raise refusal("generator.spacing", self.spacing, expected)
         if self.thickness >= self.spacing:
             expected = f"less than generator.spacing = {self.spacing:g} m"
             raise refusal("generator.thickness", self.thickness, expected)
