@@ -27,6 +27,13 @@ void bind_fleet(py::module_& m) {
       .def(py::init<>())
       .def_readwrite("next_step", &FleetSampler::next_step, "step count of the next sample");
   bind_fleet_of<float>(m, "FleetFloat32");
+  m.def(
+      "kernels",
+      [](int set) -> py::object {
+        const auto source = fleet_kernels_of<float>(static_cast<InstructionSet>(set));
+        return py::capsule(reinterpret_cast<const void*>(source));
+      },
+      "set"_a, "The kernels of float32 fleets, for an instruction set.");
   m.def("build_info", &build_info);
   m.def("fma_peak", &fma_peak, "dtype"_a,
         "Measures the peak multiply-add rate of one core in GFLOP/s, in about 0.1 s.");

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "fleet_class.hpp"
+#include "fleet_binding.hpp"
 #include "propwash/fleet/impl/thread_kernels.hpp"
 
 namespace propwash::bindings {
@@ -210,5 +210,39 @@ class DeviceFleet : public PyFleet<T> {
     return thread_fleet_kernels<T, Dynamic, Shape, features_at_run_time, Launches<Shape>>(rotors);
   }
 };
+
+template <class T>
+void bind_device_fleet_of(py::module_& m, const char* name) {
+  using Device = DeviceFleet<T>;
+  py::class_<Device, PyFleet<T>> device(m, name,
+                                        "A fleet whose steps Python launches on a device.");
+  device
+      .def(py::init([](const py::object& parameters, py::ssize_t size, const py::dict& options) {
+             return std::make_unique<Device>(parameters, size, options_from(options));
+           }),
+           "parameters"_a, "size"_a, "options"_a)
+      .def("step_at", &Device::step_at, "addresses"_a, "substeps"_a,
+           "Steps with commands on the device, at the addresses of rates and thrust, or of speeds.")
+      .def("field", &Device::field, "name"_a,
+           "The first number of a field in a block, its width, and the factor on its numbers.")
+      .def_static("launched_by", &Device::launched_by, "launch"_a, "call"_a,
+                  "Calls `call`; kernels that it runs call launch(FleetLaunch).")
+      .def("at_start", &Device::at_start, "launch"_a, "has_rates"_a,
+           "Calls launch(FleetLaunch) with the memory that the fleet would have after a reset.")
+      .def_static("offsets", &Device::offsets,
+                  "Offsets of the pointers and of the step of a batch in bytes, by name.");
+  using Launch = FleetLaunch<T>;
+  py::class_<Launch>(device, "Launch", "The arguments of a kernel; valid during the call.")
+      .def_property_readonly("batch", &Launch::bytes)
+      .def_property_readonly("memory", &Launch::memory,
+                             "Address and bytes of each array on the host, by name.")
+      .def_property_readonly("thread", &Launch::thread, "The C++ type of the kernel's threads.")
+      .def_readonly("is_reading", &Launch::is_reading, "Holds the IMU's reading instead of a step.")
+      .def_property_readonly("has_floor", [](const Launch& l) { return l.batch.switches.ground; })
+      .def_property_readonly("has_slow_imu",
+                             [](const Launch& l) { return l.batch.switches.imu_is_slower; })
+      .def_property_readonly("is_individual",
+                             [](const Launch& l) { return l.batch.constants_stride != 0; });
+}
 
 }  // namespace propwash::bindings

@@ -2,7 +2,7 @@
 /// @file
 /// The binding of fleets of one number type.
 
-#include "device_fleet.hpp"
+#include "fleet_class.hpp"
 
 namespace propwash::bindings {
 
@@ -74,37 +74,6 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def_property_readonly("steps", &Self::template value<&Bound::steps>)
       .def_property_readonly("seed", [](const Self& self) { return self.options().seed; })
       .def_property_readonly("bytes_per_vehicle", &Self::bytes_per_vehicle);
-
-  using Device = DeviceFleet<T>;
-  py::class_<Device, Self> device(m, (std::string("Device") + name).c_str(),
-                                  "A fleet whose steps Python launches on a device.");
-  device
-      .def(py::init([](const py::object& parameters, py::ssize_t size, const py::dict& options) {
-             return std::make_unique<Device>(parameters, size, options_from(options));
-           }),
-           "parameters"_a, "size"_a, "options"_a)
-      .def("step_at", &Device::step_at, "addresses"_a, "substeps"_a,
-           "Steps with commands on the device, at the addresses of rates and thrust, or of speeds.")
-      .def("field", &Device::field, "name"_a,
-           "The first number of a field in a block, its width, and the factor on its numbers.")
-      .def_static("launched_by", &Device::launched_by, "launch"_a, "call"_a,
-                  "Calls `call`; kernels that it runs call launch(FleetLaunch).")
-      .def("at_start", &Device::at_start, "launch"_a, "has_rates"_a,
-           "Calls launch(FleetLaunch) with the memory that the fleet would have after a reset.")
-      .def_static("offsets", &Device::offsets,
-                  "Offsets of the pointers and of the step of a batch in bytes, by name.");
-  using Launch = FleetLaunch<T>;
-  py::class_<Launch>(device, "Launch", "The arguments of a kernel; valid during the call.")
-      .def_property_readonly("batch", &Launch::bytes)
-      .def_property_readonly("memory", &Launch::memory,
-                             "Address and bytes of each array on the host, by name.")
-      .def_property_readonly("thread", &Launch::thread, "The C++ type of the kernel's threads.")
-      .def_readonly("is_reading", &Launch::is_reading, "Holds the IMU's reading instead of a step.")
-      .def_property_readonly("has_floor", [](const Launch& l) { return l.batch.switches.ground; })
-      .def_property_readonly("has_slow_imu",
-                             [](const Launch& l) { return l.batch.switches.imu_is_slower; })
-      .def_property_readonly("is_individual",
-                             [](const Launch& l) { return l.batch.constants_stride != 0; });
 }
 
 }  // namespace propwash::bindings

@@ -3,7 +3,8 @@
 
 PYBIND11_MODULE(_models, m) {
   using namespace propwash::bindings;
-  add_contents(m, {"propwash._core"}, {bind_control, bind_flatness, bind_car_fleet});
+  add_contents(m, {"propwash._core"},
+               {bind_control, bind_flatness, bind_car_fleet, bind_device_fleet});
   m.def(
       "kernels",
       [](int set) -> pybind11::object {

@@ -18,7 +18,7 @@ void add_contents(pybind11::module_& m, std::initializer_list<const char*> neede
 Bind bind_commands, bind_parameters, bind_multicopter, bind_imu, bind_car, bind_fleet,
     bind_sampling, bind_learn;
 // _models
-Bind bind_control, bind_flatness, bind_car_fleet;
+Bind bind_control, bind_flatness, bind_car_fleet, bind_device_fleet;
 // _float64
 Bind bind_fleet_float64;
 // _derivatives

@@ -4,7 +4,7 @@
 if(PROPWASH_BUILD_STATIC AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()
-add_library(propwash_static STATIC EXCLUDE_FROM_ALL src/multicopter.cpp src/multicopter_any.cpp
+add_library(propwash_static STATIC EXCLUDE_FROM_ALL src/vehicle.cpp src/multicopter.cpp src/multicopter_any.cpp
                                                     src/fleet.cpp src/fleet_float64.cpp src/fleet_kernels.cpp)
 add_library(propwash::static ALIAS propwash_static)
 target_link_libraries(propwash_static PUBLIC propwash)

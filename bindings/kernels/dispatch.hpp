@@ -14,6 +14,8 @@ namespace propwash::bindings {
 /// The kernels of fleets of an instruction set.
 template <class T>
 FleetKernelSource<T> fleet_kernels_of(InstructionSet set);
+template <>
+FleetKernelSource<float> fleet_kernels_of<float>(InstructionSet set);
 
 /// Version, compiler, available instruction sets and the one in use.
 pybind11::dict build_info();

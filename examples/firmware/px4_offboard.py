@@ -92,6 +92,8 @@ def main() -> None:
         "--goal", type=float, nargs=3, metavar=("NORTH", "WEST", "UP"), help="m (default: here)"
     )
     options = parser.parse_args()
+    if not options.library.is_file():
+        parser.error(f"{options.library}: expected a shared library of a policy, found none")
     link = mavutil.mavlink_connection(options.connect)
     pilot = PolicyPilot(options.library, link, options.goal and tuple(options.goal))
     link.wait_heartbeat()

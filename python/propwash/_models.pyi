@@ -138,6 +138,42 @@ class CarFleetFloat64:
     @property
     def time(self) -> NDArray[np.float64]: ...
 
+class DeviceFleetFloat32(_core.FleetFloat32):
+    """A fleet whose steps Python launches on a device."""
+    class Launch:
+        """The arguments of a kernel; valid during the call."""
+        @property
+        def batch(self) -> bytes: ...
+        @property
+        def has_floor(self) -> bool: ...
+        @property
+        def has_slow_imu(self) -> bool: ...
+        @property
+        def is_individual(self) -> bool: ...
+        @property
+        def is_reading(self) -> bool:
+            """Holds the IMU's reading instead of a step."""
+        @property
+        def memory(self) -> dict:
+            """Address and bytes of each array on the host, by name."""
+        @property
+        def thread(self) -> str:
+            """The C++ type of the kernel's threads."""
+
+    @staticmethod
+    def launched_by(launch: Callable, call: Callable) -> Any:
+        """Calls `call`; kernels that it runs call launch(FleetLaunch)."""
+    @staticmethod
+    def offsets() -> dict:
+        """Offsets of the pointers and of the step of a batch in bytes, by name."""
+    def __init__(self, parameters: Any, size: Int, options: dict) -> None: ...
+    def at_start(self, launch: Callable, has_rates: bool) -> None:
+        """Calls launch(FleetLaunch) with the memory that the fleet would have after a reset."""
+    def field(self, name: str) -> tuple:
+        """The first number of a field in a block, its width, and the factor on its numbers."""
+    def step_at(self, addresses: Sequence[Int], substeps: Any) -> None:
+        """Steps with commands on the device, at the addresses of rates and thrust, or of speeds."""
+
 def flatness(parameters: Any, columns: dict, vehicles: Int) -> dict:
     """See propwash.trajectories.flatness."""
 

@@ -273,6 +273,15 @@ def test_other_layers_and_names_are_refused(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "infinite.onnx")
     with pytest.raises(ValueError, match=r"infinite\.onnx: expected finite weights"):
         export_c(tmp_path / "infinite.onnx", tmp_path / "c")
+    model = onnx.load_from_string(Policy.load("hover").model)
+    next(each for each in model.graph.initializer if each.name == "b1").name = "bias1"
+    for node in model.graph.node:
+        node.input[:] = ["bias1" if each == "b1" else each for each in node.input]
+    onnx.save(model, tmp_path / "renamed.onnx")
+    with pytest.raises(
+        ValueError, match=r"renamed\.onnx: expected initializers .* no b1, but .*bias1"
+    ):
+        export_c(tmp_path / "renamed.onnx", tmp_path / "c")
     for name in ("Hover", "1st", "a-b", "x" * 41):
         with pytest.raises(ValueError, match="expected lower-case letters"):
             export_c("hover", tmp_path / "c", name)

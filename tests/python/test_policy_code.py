@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +62,15 @@ def test_a_library_without_the_functions_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match=r"expected policy\.c .* found no policy_self_test"):
         betaflight_msp.PolicyCode(library)
+
+
+@pytest.mark.parametrize("name", ["px4_offboard", "betaflight_msp"])
+def test_a_missing_library_is_reported(name: str, tmp_path: Path) -> None:
+    if name == "px4_offboard":
+        pytest.importorskip("pymavlink")
+    script = Path(betaflight_msp.__file__).with_name(f"{name}.py")
+    device = [tmp_path / "tty"] if name == "betaflight_msp" else []
+    command = [sys.executable, script, tmp_path / "policy.so", *device]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "policy.so: expected a shared library of a policy" in done.stderr

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
+import struct
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,15 @@ class Late:
     def __call__(self, readings: race.Readings) -> Any:
         while True:
             pass
+
+
+class Partial(Late):
+    """Sends the length of an answer and no answer."""
+
+    def __call__(self, readings: race.Readings) -> Any:
+        (pipe,) = (each for each in gc.get_objects() if isinstance(each, Connection))
+        os.write(pipe.fileno(), struct.pack("!i", 100))
+        return super().__call__(readings)
 
 
 class Ending(Late):
@@ -114,6 +126,12 @@ def test_a_pilot_of_a_file_is_flown_by_the_command(
     ("maker", "error", "message"),
     [
         (race.isolated(Late, timeout=0.5), TimeoutError, "within 0.5 s"),
+        pytest.param(
+            *(race.isolated(Partial, timeout=0.5), TimeoutError, "within 0.5 s"),
+            marks=pytest.mark.skipif(
+                os.name == "nt", reason="pipes of Windows have other messages"
+            ),
+        ),
         (race.isolated(Ending), ValueError, "its process has ended"),
         (race.isolated(Wrong), ValueError, "expected one of RateThrust"),
         (race.isolated(Single), ValueError, "expected a command and an estimate"),

@@ -517,3 +517,10 @@ def test_the_command_flies_by_sensors(tmp_path: Any, capsys: pytest.CaptureFixtu
     for option in (["--mount", "level"], ["--reach", "9"], ["--miss", "0"], ["--latency", "0"]):
         assert main(["race", *option]) == 2
         assert f"{option[0]}: expected with --sensors" in capsys.readouterr().err
+
+
+def test_a_report_without_passed_gates_has_no_error_of_gates() -> None:
+    pilot = answering((RATES, THERE))
+    result = race.fly(3, pilot=pilot, time_limit=0.1)
+    assert result.passages == ()
+    assert "nan" not in race.report(result) + race.table([result])

@@ -178,7 +178,14 @@ def test_wrong_arguments_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.fit_residual(replace(log, position=None), truth)
-    with pytest.raises(ValueError, match="ridge: expected a number > 0"):
-        identify.fit_residual(log, truth, ridge=0.0)
+    wrong: Any
+    for wrong in (0.0, np.inf, "a", None):
+        with pytest.raises(
+            (TypeError, ValueError), match="ridge: expected a finite number > 0, got"
+        ):
+            identify.fit_residual(log, truth, ridge=wrong)
+    for wrong in (-1, 0.5, "a", None):
+        with pytest.raises((TypeError, ValueError), match="threads: expected a whole number"):
+            identify.fit_residual(log, truth, threads=wrong)
     with pytest.raises(ValueError, match="quantity: expected 'force' or 'torque', got 'forces'"):
         fitted.improves("forces")

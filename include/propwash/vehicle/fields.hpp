@@ -210,7 +210,8 @@ inline auto fields(ImuParameters<double>& imu) {
 }
 
 /// The parameters of a multicopter, in the order of parameters.hpp.
-inline auto fields(VehicleParameters& v) {
+template <class = void>  // a template so that propwash::static compiles it once
+std::array<FieldView, 77> fields(VehicleParameters& v) {
   using namespace detail::schema;
   using Rotor = RotorParameters<double>;
   const std::array before_imu{
@@ -431,5 +432,9 @@ auto find_field(Vehicle& vehicle, std::string_view name) {
   }
   return found;
 }
+
+#if defined(PROPWASH_STATIC)  // instantiated in src/vehicle.cpp
+extern template std::array<FieldView, 77> fields<void>(VehicleParameters&);
+#endif
 
 }  // namespace propwash

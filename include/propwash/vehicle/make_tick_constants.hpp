@@ -69,4 +69,15 @@ void set_time_step(TickConstants<P, N, Shape>& c, const VehicleParameters& vehic
   if constexpr (Shape::has_battery_circuit) set_circuit(c.battery, vehicle.battery, dt);
 }
 
+#if defined(PROPWASH_STATIC)  // instantiated in src/vehicle.cpp
+extern template Allocation<double, Dynamic> make_allocation<double, Dynamic>(
+    const std::vector<RotorParameters<double>>&, const MotorParameters<double>&);
+extern template MulticopterModel<double, Dynamic, GeneralShape>
+make_model<double, Dynamic, GeneralShape>(const VehicleParameters&);
+extern template TickConstants<double, Dynamic, GeneralShape> make_tick_constants(
+    const VehicleParameters&, const VehicleParameters&);
+extern template TickConstants<double, Dynamic, PrincipalShape> make_tick_constants(
+    const VehicleParameters&, const VehicleParameters&);
+#endif
+
 }  // namespace propwash

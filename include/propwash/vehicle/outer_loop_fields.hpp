@@ -91,18 +91,27 @@ inline bool are_equal(const OuterLoopParameters& a, const OuterLoopParameters& b
   return true;
 }
 
-/// @throws ParameterError that lists every gain out of range.
-inline void validate(const OuterLoopParameters& parameters) {
-  detail::Violations violations;
+namespace detail {
+
+template <class = void>  // a template so that propwash::static compiles it once
+Violations violations_of(const OuterLoopParameters& parameters) {
+  Violations violations;
   if (parameters.interval < 1 || parameters.interval > 10000) {
     violations.add("interval", parameters.interval, "1 to 10000 steps");
   }
-  detail::check_fields(fields(parameters), violations);
+  check_fields(fields(parameters), violations);
   if (violations.empty() && parameters.thrust_min > parameters.thrust_max) {
     violations.add("thrust_min", parameters.thrust_min,
-                   "at most thrust_max = " + detail::formatted(parameters.thrust_max) + " N");
+                   "at most thrust_max = " + formatted(parameters.thrust_max) + " N");
   }
-  violations.throw_if_any("outer loops");
+  return violations;
+}
+
+}  // namespace detail
+
+/// @throws ParameterError that lists every gain out of range.
+inline void validate(const OuterLoopParameters& parameters) {
+  detail::violations_of(parameters).throw_if_any("outer loops");
 }
 
 /// Checks that the outer loops can control a vehicle.
@@ -127,5 +136,9 @@ inline void validate_rate_loops(const VehicleParameters& vehicle) {
                  "gains > 0 for attitude, velocity and position control");
   violations.throw_if_any(detail::quoted(vehicle.name));
 }
+
+#if defined(PROPWASH_STATIC)  // instantiated in src/vehicle.cpp
+extern template detail::Violations detail::violations_of<void>(const OuterLoopParameters&);
+#endif
 
 }  // namespace propwash

@@ -180,8 +180,9 @@ inline double solve_trim(const TrimEquations& equations, TrimEquations::Unknowns
 /// are less than 1e-9 m/s^2 and 1e-9 rad/s^2.
 /// @throws ParameterError for an invalid vehicle, for rotors that cannot command torque on three
 /// axes and thrust, or if no such flight is found within the speed limits of the rotors.
-inline MulticopterState<double, Dynamic> trim(const VehicleParameters& vehicle,
-                                              const SteadyFlight& flight) {
+template <class = void>  // a template so that propwash::static compiles it once
+MulticopterState<double, Dynamic> trim(const VehicleParameters& vehicle,
+                                       const SteadyFlight& flight) {
   validate(vehicle);
   validate_allocation(vehicle);
   if (!is_finite(flight.velocity) || !is_finite(flight.climb) || !is_finite(flight.yaw_rate)) {
@@ -214,5 +215,10 @@ inline MulticopterState<double, Dynamic> trim(const VehicleParameters& vehicle,
   }
   return state;
 }
+
+#if defined(PROPWASH_STATIC)  // instantiated in src/vehicle.cpp
+extern template MulticopterState<double, Dynamic> trim<void>(const VehicleParameters&,
+                                                             const SteadyFlight&);
+#endif
 
 }  // namespace propwash

@@ -258,7 +258,8 @@ inline Violations violations_of(const ImuParameters<double>& imu) {
   return violations;
 }
 
-inline Violations violations_of(const VehicleParameters& vehicle) {
+template <class = void>  // a template so that propwash::static compiles it once
+Violations violations_of(const VehicleParameters& vehicle) {
   Violations violations;
   const auto all = fields(vehicle);
   check_counts(all, vehicle.rotors.size(), violations);
@@ -436,5 +437,9 @@ inline std::string validate_time_step(const VehicleParameters& vehicle, Integrat
   }
   return time_step_warning(shortest_time_constant(vehicle), integrator, dt);
 }
+
+#if defined(PROPWASH_STATIC)  // instantiated in src/vehicle.cpp
+extern template detail::Violations detail::violations_of<void>(const VehicleParameters&);
+#endif
 
 }  // namespace propwash

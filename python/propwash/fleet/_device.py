@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core, _float64
+from propwash import _core, _float64, _models
 from propwash.fleet._driver import DeviceArray, Driver, address_of
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -61,7 +61,7 @@ class DeviceFleet:
         options: dict[str, Any], driver: Driver,
     ) -> None:  # fmt: skip
         single = dtype == np.float32
-        kind: Any = _core.DeviceFleetFloat32 if single else _float64.DeviceFleetFloat64
+        kind: Any = _models.DeviceFleetFloat32 if single else _float64.DeviceFleetFloat64
         self._host = kind(parameters, size, options)
         self._rotors = len(parameters.rotors)
         self._size, self._dtype, self._driver = size, dtype, driver

@@ -182,6 +182,19 @@ def _network(model: bytes, path: Path) -> _Network:
             f"{path}: expected the layers of `python -m propwash train` (normalisation, a GRU or "
             f"the last observations, fully connected layers with tanh), got {', '.join(odd)}"
         )
+    own = [f"{kind}{k}" for k in range(count) for kind in "wb"]
+    own += [
+        "columns",
+        "mean",
+        "scale",
+        *(["bias", "weight_ih", "weight_hh"] if memory is _GRU else []),
+    ]
+    missing = [name for name in own if name not in numbers]
+    if missing:
+        raise ValueError(
+            f"{path}: expected initializers with the names of `python -m propwash train`, found no "
+            f"{', '.join(missing)}, but {', '.join(sorted(numbers)) or 'none'}"
+        )
     if not all(np.isfinite(each).all() for each in numbers.values()):
         raise ValueError(f"{path}: expected finite weights, got inf or NaN; train another policy")
     gru = []

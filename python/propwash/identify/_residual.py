@@ -208,11 +208,11 @@ def fit_residual(
     ridge: penalty on the coefficients, relative to the mean squares of their derivatives.
     threads: as for `Fleet`.
 
-    Raises ValueError for a log that cannot be used and for a `ridge` that is not positive,
-    ParameterError for an invalid vehicle.
+    Raises ValueError for a log that cannot be used, ValueError or TypeError for an invalid `ridge`
+    or `threads`, ParameterError for an invalid vehicle.
     """
-    if not 0.0 < ridge < np.inf:
-        raise ValueError(f"ridge: expected a number > 0, got {ridge!r:.50}")
+    ridge = checks.positive("ridge", ridge)
+    threads = checks.whole_number("threads", threads, 0, 4096)
     logs = checked(logs)
     found = vehicle if isinstance(vehicle, Identified) else None
     base = vehicle.vehicle if isinstance(vehicle, Identified) else vehicles.load(vehicle)

@@ -8,11 +8,13 @@ import multiprocessing
 import sys
 import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from os import PathLike
 from pathlib import Path
+from threading import Thread
 from typing import Any, get_args
 
 import numpy as np
@@ -111,17 +113,17 @@ class _Remote:
             raise
 
     def _received(self, message: Briefing | Readings) -> Any:
+        answered: Future[bytes] = Future()
+        # a part of an answer would block this thread without limit
+        Thread(target=self._exchange, args=(message, answered), daemon=True).start()
         try:
-            self._pipe.send(message)
-            is_late = not self._pipe.poll(self._timeout)
-            # not recv(), which executes what the pilot sends
-            data = b"" if is_late else self._pipe.recv_bytes(_MAX_ANSWER)
-        except (EOFError, OSError) as error:
-            raise ValueError("pilot: expected an answer, but its process has ended") from error
-        if is_late:
+            data = answered.result(self._timeout)
+        except TimeoutError:
             raise TimeoutError(
                 f"pilot: expected an answer within {self._timeout:g} s, got none; raise timeout"
-            )
+            ) from None
+        except (EOFError, OSError) as error:
+            raise ValueError("pilot: expected an answer, but its process has ended") from error
         try:
             answer = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -129,6 +131,14 @@ class _Remote:
         if isinstance(answer, dict) and "error" in answer:
             raise ValueError(f"pilot: {answer['error']!s:.1000}")
         return answer
+
+    def _exchange(self, message: Briefing | Readings, answered: Future[bytes]) -> None:
+        try:
+            self._pipe.send(message)
+            # not recv(), which executes what the pilot sends
+            answered.set_result(self._pipe.recv_bytes(_MAX_ANSWER))
+        except BaseException as error:
+            answered.set_exception(error)
 
 
 def _serve(pipe: Connection, maker: PilotMaker) -> None:

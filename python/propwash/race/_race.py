@@ -255,13 +255,14 @@ def table(results: Sequence[Result]) -> str:
         head += f"{'position [m]':>14s}{'attitude [deg]':>16s}{'gates [m]':>11s}"
     lines = [head]
     for result in results:
-        last = result.passages[-1].time if result.passages else np.nan
+        last = f"{result.passages[-1].time:.2f}" if result.passages else "-"
         gates = f"{len(result.passages)}/{len(result.course)}"
-        line = f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}"
+        line = f"{result.seed!s:>6s}{gates:>8s}{last:>10s}{result.score:8.2f}"
         errors = result.estimation
         if errors is not None:
             degrees = np.degrees(errors.attitude)
-            line += f"{errors.position:14.3f}{degrees:16.2f}{errors.gates:11.3f}"
+            gates = f"{errors.gates:.3f}" if np.isfinite(errors.gates) else "-"  # none passed
+            line += f"{errors.position:14.3f}{degrees:16.2f}{gates:>11s}"
         note = "" if result.collision is None else f"  collision with {result.collision.item}"
         lines.append(line + note)
     scores = [result.score for result in results]
@@ -293,9 +294,10 @@ def report(result: Result) -> str:
         lines.append(f"  collision with {result.collision.item} at {result.collision.time:.2f} s")
     errors = result.estimation
     if errors is not None:
+        gates = f", gates {errors.gates:.3f} m" if np.isfinite(errors.gates) else ""
         lines.append(
             f"  estimation errors (rms): position {errors.position:.3f} m, attitude "
-            f"{np.degrees(errors.attitude):.2f} deg, gates {errors.gates:.3f} m"
+            f"{np.degrees(errors.attitude):.2f} deg{gates}"
         )
     lines.append(
         f"  {len(result.passages)} of {len(result.course)} gates, score {result.score:.2f}"
