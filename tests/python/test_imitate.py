@@ -196,3 +196,12 @@ def test_the_command_trains_a_student(tmp_path: Path, capsys: pytest.CaptureFixt
     found = policy.Policy.load(tmp_path / "out" / "policy.onnx")
     assert found.description.training["method"] == "imitate"
     assert found.memory_size == 8
+
+
+@pytest.mark.slow
+def test_the_lesson_flies_three_gates_by_grey_images(tmp_path: Path) -> None:
+    for package in ("onnxruntime", "tensorboard", "tqdm", "matplotlib"):
+        pytest.importorskip(package)
+    main(["train", "race", "--method", "imitate", "--seed", "1", "--out", str(tmp_path / "out")])
+    found = policy.Policy.load(tmp_path / "out" / "policy.onnx").description.training
+    assert found["finished [%]"] >= 85.0

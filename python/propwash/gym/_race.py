@@ -302,7 +302,7 @@ class Race(Judged):
             self._seen = self.look(state.position)
         return self._seen
 
-    def next_gates(self) -> tuple[Array, Array]:
+    def _next_gates(self) -> tuple[Array, Array]:
         """Returns centres (n, 3) [m] and rotations (n, 3, 3) of the next gates, or of the last."""
         gates = np.minimum(self.next, self.count - 1)
         return self._centres[self.course, gates], self._axes[self.course, gates]

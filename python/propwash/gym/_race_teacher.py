@@ -39,7 +39,7 @@ def teach(task: Race, state: State) -> VelocityCommand:
     its axis. It depends on the present state only, so it labels any state that a student reaches.
     """
     place = state.position.astype(np.float64)
-    centre, axes = task.next_gates()
+    centre, axes = task._next_gates()
     local = np.einsum("nji,nj->ni", axes, place - centre)
     along, beside, above = local.T
     off = np.hypot(beside, above)
