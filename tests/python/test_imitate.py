@@ -124,7 +124,7 @@ def test_a_window_is_learnt() -> None:
     student.restart()
     before = student.fly(0.0)
     student.agent.learn_scale(student.seen[:-1].flatten(0, 1))
-    losses = [student.learn(before) for _ in range(40)]
+    losses = [student.learn(before) for _ in range(25)]
     for name in ("loss", "estimate"):
         assert losses[-1][name] < 0.5 * losses[0][name]
 
