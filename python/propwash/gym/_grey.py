@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from propwash import _rotation
 from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import Task
-from propwash.render._reference import SceneRenderer
 from propwash.world import Scene
 
 Pixels = NDArray[np.uint8]
@@ -35,8 +35,8 @@ class GreyObservation(Observation):
         """Poses of the images; NaN for none."""
         self._scenery: list[Scene | None] = [None] * state.size
         """Scene of each environment, from the task at the start of its episode."""
-        self._renderers: dict[int, SceneRenderer] = {}
-        """Of each scenery, by id."""
+        self._renderers: dict[int, Any] = {}
+        """A SceneRenderer of each scenery, by id."""
 
     def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Pixels:
         """Returns the images."""
@@ -69,9 +69,11 @@ class GreyObservation(Observation):
                 self._poses[row] = np.nan
         if changed:
             self._check()
+            # the part "render" is needed for these images only
+            renderer = import_module("propwash.render._reference").SceneRenderer
             used = {id(each): each for each in self._scenery if each is not None}
             self._renderers = {
-                key: self._renderers.get(key) or SceneRenderer(each, seed=texture_seed(each))
+                key: self._renderers.get(key) or renderer(each, seed=texture_seed(each))
                 for key, each in used.items()
             }
 
