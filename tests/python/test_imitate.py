@@ -147,7 +147,7 @@ def test_a_window_is_learnt() -> None:
     student.restart()
     before = student.fly(0.0)
     student.agent.learn_scale(student.seen[:-1].flatten(0, 1))
-    losses = [student.learn(before) for _ in range(40)]
+    losses = [student.learn(before) for _ in range(25)]
     for name in ("loss", "estimate"):
         assert losses[-1][name] < 0.5 * losses[0][name]
 
@@ -219,3 +219,12 @@ def test_the_command_trains_a_student(tmp_path: Path, capsys: pytest.CaptureFixt
     found = policy.Policy.load(tmp_path / "out" / "policy.onnx")
     assert found.description.training["method"] == "imitate"
     assert found.memory_size == 8
+
+
+@pytest.mark.slow
+def test_the_lesson_flies_three_gates_by_grey_images(tmp_path: Path) -> None:
+    for package in ("onnxruntime", "tensorboard", "tqdm", "matplotlib"):
+        pytest.importorskip(package)
+    main(["train", "race", "--method", "imitate", "--seed", "1", "--out", str(tmp_path / "out")])
+    found = policy.Policy.load(tmp_path / "out" / "policy.onnx").description.training
+    assert found["finished [%]"] >= 85.0

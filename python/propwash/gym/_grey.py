@@ -42,8 +42,8 @@ class GreyObservation(Observation):
         """Poses of the images; NaN for none."""
         self._scenery: list[Scene | None] = [None] * state.size
         """Scene of each environment, from the task at the start of its episode."""
-        self._renderers: dict[int, SceneRenderer] = {}
-        """Of each scenery, by id."""
+        self._renderers: dict[int, Any] = {}
+        """A SceneRenderer of each scenery, by id."""
 
     def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Pixels:
         """Returns the images."""

@@ -320,14 +320,14 @@ class Race(Judged):
             self._seen = self.look(state.position)
         return self._seen
 
-    def next_gates(self) -> tuple[Array, Array]:
+    def _next_gates(self) -> tuple[Array, Array]:
         """Returns centres (n, 3) [m] and rotations (n, 3, 3) of the next gates, or of the last."""
         gates = np.minimum(self.next, self.count - 1)
         return self._centres[self.course, gates], self._axes[self.course, gates]
 
     def teach(self, state: State) -> VelocityCommand:
         """Returns the commands of a pilot that knows all positions, to imitate."""
-        return _race_teacher.teach(self, state)
+        return _race_teacher.teach(state, *self._next_gates())
 
     def target(self, state: State) -> Numbers:
         """Returns the centre of the next gate, (n, 3) m."""

@@ -140,7 +140,7 @@ class Observation:
 
 
 class Inertial:
-    """Readings of the IMU, the newest first: specific force / g (3) and angular rate [rad/s] (3)."""
+    """Readings of the IMU, the newest first: specific force / g (3), angular rate [rad/s] (3)."""
 
     def __init__(self, history: int) -> None:
         self.width = 6 * history

@@ -59,11 +59,11 @@ class ImitateArgs:
     rows: int = 8  # environments of a minibatch; derivatives reach back to the start of a window
     guard: float = 0.3  # distance between the actions that the teacher tolerates
     patience: int = 20  # successive steps for which it tolerates more, at the end
-    mix_steps: int = 200_000  # environment steps until then; at first the teacher does not wait
+    mix_steps: int = 150_000  # environment steps until then; at first the teacher does not wait
     estimate: float = 1.0  # weight of the estimates of privileged columns, if there are any
     stagger: int = 300  # steps over which the first episodes begin
     learning_rate: float = 1e-3  # initial value, decreases with a cosine to a twentieth
-    decay_steps: int = 600_000  # environment steps until then
+    decay_steps: int = 350_000  # environment steps until then
     max_grad_norm: float = 1.0
     memory: int = 96  # units of the GRU
     hidden: int = 64  # width of the two layers after it
