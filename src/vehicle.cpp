@@ -6,7 +6,7 @@
 
 namespace propwash {
 
-template std::array<FieldView, 77> fields<void>(VehicleParameters&);
+template std::array<FieldView, detail::schema::vehicle_fields> fields<void>(VehicleParameters&);
 template detail::Violations detail::violations_of<void>(const VehicleParameters&);
 template detail::Violations detail::violations_of<void>(const OuterLoopParameters&);
 template Allocation<double, Dynamic> make_allocation<double, Dynamic>(

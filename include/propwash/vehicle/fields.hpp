@@ -209,9 +209,15 @@ inline auto fields(ImuParameters<double>& imu) {
   };
 }
 
+namespace detail::schema {
+
+inline constexpr std::size_t vehicle_fields = 77;  ///< the length of the next table
+
+}  // namespace detail::schema
+
 /// The parameters of a multicopter, in the order of parameters.hpp.
 template <class = void>  // a template so that propwash::static compiles it once
-std::array<FieldView, 77> fields(VehicleParameters& v) {
+std::array<FieldView, detail::schema::vehicle_fields> fields(VehicleParameters& v) {
   using namespace detail::schema;
   using Rotor = RotorParameters<double>;
   const std::array before_imu{
@@ -434,7 +440,8 @@ auto find_field(Vehicle& vehicle, std::string_view name) {
 }
 
 #if defined(PROPWASH_STATIC)  // instantiated in src/vehicle.cpp
-extern template std::array<FieldView, 77> fields<void>(VehicleParameters&);
+extern template std::array<FieldView, detail::schema::vehicle_fields> fields<void>(
+    VehicleParameters&);
 #endif
 
 }  // namespace propwash

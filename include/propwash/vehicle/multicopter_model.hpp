@@ -33,6 +33,8 @@ struct RotorFlow {
   PROPWASH_MEMBERS(position_B, axis_B, spin, inflow, induced_in_hover)
 };
 
+namespace detail {
+
 /// A flag that is never set, so that code which it would enable is not compiled.
 struct Never {
   PROPWASH_FN constexpr operator bool() const { return false; }
@@ -42,18 +44,20 @@ struct Never {
 template <bool MayBeSet>
 using Flag = std::conditional_t<MayBeSet, bool, Never>;
 
+}  // namespace detail
+
 /// The constants of the terms that depend on the air at the rotors. Flow, Residual: whether there
 /// may be any.
 template <class P, int N, bool Flow = true, bool Residual = true>
 struct RotorAir {
-  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
-  Flag<Flow> has_flow{};                ///< whether there is inflow or ground effect
-  Flag<Flow> has_induced_flow{};        ///< whether momentum theory gives the induced velocity
-  SmallArray<RotorFlow<P>, N> flow{};   ///< in the order of the rotors
-  P ground_area{};                      ///< m^2, of ground_effect_factor
-  P ground_height{};                    ///< m, world frame
-  Flag<Residual> has_residual{};        ///< whether there is a residual
-  ResidualParameters<P> residual{};     ///< that of with_inverse_axes
+  RotorDragParameters<P> rotor_drag{};    ///< linear drag of the rotors
+  detail::Flag<Flow> has_flow{};          ///< whether there is inflow or ground effect
+  detail::Flag<Flow> has_induced_flow{};  ///< whether momentum theory gives the induced velocity
+  SmallArray<RotorFlow<P>, N> flow{};     ///< in the order of the rotors
+  P ground_area{};                        ///< m^2, of ground_effect_factor
+  P ground_height{};                      ///< m, world frame
+  detail::Flag<Residual> has_residual{};  ///< whether there is a residual
+  ResidualParameters<P> residual{};       ///< that of with_inverse_axes
   PROPWASH_MEMBERS(rotor_drag, has_flow, has_induced_flow, flow, ground_area, ground_height,
                    has_residual, residual)
 };
@@ -64,11 +68,11 @@ struct NoRotorAir {};
 /// The constants of the feet, one below each rotor. Contact: whether there may be any.
 template <class P, int N, bool Contact = true>
 struct Feet {
-  Flag<Contact> has_contact{};        ///< whether they touch the ground
-  SmallArray<Vec3<P>, N> rotors_B{};  ///< m, from the centre of mass to the rotor above each foot
-  P leg{};                            ///< m, from a rotor down to its foot
-  FootConstants<P> foot{};            ///< the same for all feet
-  P ground_height{};                  ///< m, world frame
+  detail::Flag<Contact> has_contact{};  ///< whether they touch the ground
+  SmallArray<Vec3<P>, N> rotors_B{};    ///< m, from the centre of mass to the rotor above each foot
+  P leg{};                              ///< m, from a rotor down to its foot
+  FootConstants<P> foot{};              ///< the same for all feet
+  P ground_height{};                    ///< m, world frame
   PROPWASH_MEMBERS(has_contact, rotors_B, leg, foot, ground_height)
 };
 
