@@ -4,7 +4,6 @@
 #include "modules.hpp"
 #include "propwash/model/sample_schedule.hpp"
 #include "propwash/vehicle/sensor_fields.hpp"
-#include "propwash/world/range_finder.hpp"
 #include "sensor_arrays.hpp"
 
 namespace propwash::bindings {
@@ -47,8 +46,7 @@ py::dict sensor_defaults(const std::string& kind) {
   if (kind == "gnss") return values_of(typical_gnss());
   if (kind == "barometer") return values_of(ms5611_barometer());
   if (kind == "magnetometer") return values_of(hmc5883l_magnetometer());
-  const RangeFinderParameters<double> finder;
-  return py::dict("max_range"_a = finder.max_range, "variance"_a = finder.variance);
+  return values_of(RangeFinderParameters<double>{});
 }
 
 }  // namespace

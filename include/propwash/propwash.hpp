@@ -76,6 +76,7 @@
 #include "propwash/model/magnetometer.hpp"
 #include "propwash/model/motor.hpp"
 #include "propwash/model/process_noise.hpp"
+#include "propwash/model/range_finder.hpp"
 #include "propwash/model/residual.hpp"
 #include "propwash/model/rigid_body.hpp"
 #include "propwash/model/rotor.hpp"

@@ -407,6 +407,8 @@ TEST_CASE("the fields of a sensor are views of its parameters", "[fields]") {
   CHECK((*pw::find_field(barometer, "drift_time"))[0] == barometer.drift.time);
   const auto magnetometer = pw::hmc5883l_magnetometer();
   CHECK((*pw::find_field(magnetometer, "field"))[2] == pw::cambridge_field.z);
+  const pw::RangeFinderParameters<double> finder;
+  CHECK((*pw::find_field(finder, "variance"))[0] == finder.variance);
 }
 
 }  // namespace test_fields

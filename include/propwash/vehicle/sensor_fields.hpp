@@ -1,11 +1,12 @@
 #pragma once
 /// @file
-/// The parameters of navigation sensors by name, as those of vehicles in fields.hpp: GNSS receiver,
-/// barometer and magnetometer. Bindings take names and default values from these tables.
+/// The parameters of sensors by name, as those of vehicles in fields.hpp: GNSS receiver, barometer,
+/// magnetometer and range finder. Bindings take names and default values from these tables.
 
 #include "propwash/model/barometer.hpp"
 #include "propwash/model/gnss.hpp"
 #include "propwash/model/magnetometer.hpp"
+#include "propwash/model/range_finder.hpp"
 #include "propwash/vehicle/fields.hpp"
 
 namespace propwash {
@@ -68,6 +69,16 @@ inline auto fields(MagnetometerParameters<double>& magnetometer) {
             {"bias_time", "s", "correlation time of the bias", positive_or_infinite}),
       field(magnetometer.attitude,
             {"attitude", "", "(w, x, y, z), from the sensor frame to the body frame", coupled}),
+  };
+}
+
+/// The parameters of a range finder.
+inline auto fields(RangeFinderParameters<double>& finder) {
+  using namespace detail::schema;
+  return std::array{
+      field(finder.max_range, {"max_range", "m", "largest distance that is measured", positive}),
+      field(finder.variance, {"variance", "m^2", "of a reading", not_negative}),
+      field(finder.position, {"position", "m", "start of the rays, body frame", Accepts::finite}),
   };
 }
 
