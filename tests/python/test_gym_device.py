@@ -151,6 +151,7 @@ def test_steps_continue_after_changes_on_the_host(driver: HostDriver, name: str)
     fly(cpu, device, 20, 2)
     for envs in (cpu, device):
         envs.unwrapped.set_state({"velocity": [1.0, 0.0, 0.0]})
+        envs.unwrapped.task.weights = type(envs.unwrapped.task.weights)()
     fly(cpu, device, 20, 3)
     snapshot = device.unwrapped.snapshot()
     for envs in (cpu, device):

@@ -191,7 +191,6 @@ class _Steps:
         self._rates, self._thrust = self._new(n, 3), self._new(n)
         self._rows = self._made_rows()
         self._infos: dict[str, torch.Tensor] = {}
-        self._task = self._made_task(task)
         kind = f"propwash::learn::{type(task).__name__}Env"
         entries = ("env_act", f"env_judge<{kind}>", f"env_begin<{kind}>")
         self._kernels = self._driver.functions([f"propwash::learn::{name}" for name in entries])
@@ -290,6 +289,7 @@ class _Steps:
             for (owner, name), tensor in zip(self._memory, self._tensors, strict=True):
                 tensor.copy_(torch.from_numpy(getattr(owner, name)))
             self._drawn = self._engine._episodes.copy()
+            self._task = self._made_task(self._engine.task)  # its user may change the weights
             self._left = 0
         self._host_is_current, self._device_is_current = False, True
 
