@@ -28,6 +28,6 @@ int main() {
   std::vector<float> positions(9);
   fleet.read(pw::FleetField::position, positions);
 
-  std::cout << "position " << fixed.z << " " << any.z << " " << positions[2] << " m/s^2\n";
+  std::cout << "position " << fixed.z << " " << any.z << " " << positions[2] << " m\n";
   return fixed.z == any.z ? 0 : 1;
 }
