@@ -62,7 +62,8 @@ Eigen::Matrix4d textbook(const Airplane::Constants<double>& c, const Trim& trim,
 /// The two oscillations of a matrix, the faster one first.
 std::array<std::complex<double>, 2> modes(const Eigen::Matrix4d& A) {
   std::array<std::complex<double>, 2> found{};
-  for (const auto& value : Eigen::EigenSolver<Eigen::Matrix4d>(A).eigenvalues()) {
+  const Eigen::EigenSolver<Eigen::Matrix4d> solver(A);
+  for (const auto& value : solver.eigenvalues()) {
     if (value.imag() > 0.0) found[found[0] == 0.0 ? 0 : 1] = value;
   }
   if (std::abs(found[0]) < std::abs(found[1])) std::swap(found[0], found[1]);

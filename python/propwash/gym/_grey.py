@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from propwash.gym._options import Settings
 from propwash.gym._state import Observation, State
 from propwash.gym._task import Task
 from propwash.world import Scene
-
-if TYPE_CHECKING:
-    from propwash.render.offscreen import SceneRenderer
 
 Pixels = NDArray[np.uint8]
 
