@@ -7,7 +7,7 @@ the errors, as in docs/identify.md.
     python bench/identify_groups.py nanobench_*.csv onboard_log1*.csv  # log16a@:21.9
 """
 
-import sys
+import argparse
 
 import numpy as np
 from identify_terms import read
@@ -29,8 +29,15 @@ FITS = {
 
 def main() -> None:
     """Prints a row for each fit."""
-    logs = [read(name) for name in sys.argv[1:]]
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    parser.add_argument("logs", nargs="+", metavar="LOG")
+    logs = [read(name) for name in parser.parse_args().logs]
     own = [log for log in logs if "onboard" in log.path.name]
+    if not 2 <= len(own) < len(logs):
+        parser.error(
+            f"expected two or more logs onboard_* and others, got {len(own)} of {len(logs)} logs"
+        )
     for label, (everything, has_groups, scatter) in FITS.items():
         errors: dict[tuple[str, float], list[np.ndarray]] = {}
         for log in own:

@@ -12,7 +12,7 @@ Needs propwash[tune].
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,6 +164,9 @@ class Windows:
         tables = []
         for path in paths:
             named = np.genfromtxt(path, delimiter=",", names=True)
+            missing = [name for name in COLUMNS if name not in (named.dtype.names or ())]
+            if missing:
+                raise ValueError(f"{path}: expected a column {missing[0]}, found none")
             tables.append(np.stack([named[name] for name in COLUMNS], axis=1))
         return cls(tables, [np.arange(0, len(t) - STEPS, every) for t in tables])
 
@@ -241,9 +244,21 @@ def show(label: str, means: Array) -> None:
     print(f"| {label} | {' | '.join(cells)} |", flush=True)
 
 
+def folder_of_command(description: str | None, *patterns: str) -> Path:
+    """Returns the folder that the command names; refuses one without files of a pattern."""
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=description, formatter_class=formatter)
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    folder: Path = parser.parse_args().folder
+    for pattern in patterns:
+        if not any(folder.glob(pattern)):
+            parser.error(f"{folder}: expected files {pattern}, found none")
+    return folder
+
+
 def main() -> None:
     """Prints the table of docs/benchmarks.md."""
-    folder = Path(sys.argv[1])
+    folder = folder_of_command(__doc__, "train/*run[123].csv", "test/*.csv")
     training = Windows.read(sorted((folder / "train").glob("*run[123].csv")), EVERY)
     test = Windows.read(sorted((folder / "test").glob("*.csv")))
     show("constant state", means_of(constant(test)))

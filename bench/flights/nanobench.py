@@ -34,6 +34,7 @@ from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 
+FILES = "**/*_rep*.csv"
 CALIBRATION = 8.0
 """s, at the start of a flight."""
 EVERY = 60
@@ -154,13 +155,18 @@ def identification(
 
 def main() -> None:
     """Prints the tables of docs/benchmarks.md."""
-    folder = Path(sys.argv[1])
-    paths = [*folder.rglob("*_rep*.csv")]
+    folder = idsia.folder_of_command(__doc__, FILES)
+    paths = [*folder.glob(FILES)]
     in_trefoil = [path.parent.name.endswith("_trefoil") for path in paths]
     flights = read(path for path, other in zip(paths, in_trefoil, strict=True) if not other)
     names = held_out(folder, [log.path.stem for log in flights])
     training = [log for log in flights if log.path.stem not in names]
     test = [log for log in flights if log.path.stem in names]
+    if not training or not test:
+        sys.exit(
+            f"{folder}: expected valid flights for training and for predictions, "
+            f"got {len(training)} and {len(test)}"
+        )
     print(f"task 1: {len(training)} flights for training; predicted: {', '.join(names)}")
     found, corrected = fitted(training)
     pieces = identification(found, corrected, test)

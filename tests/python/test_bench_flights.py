@@ -62,6 +62,13 @@ def flight(
     return path
 
 
+def test_a_table_without_states_is_refused(idsia: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("x,y\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match="expected a column z"):
+        idsia.Windows.read([path])
+
+
 def test_the_true_vehicle_predicts_every_window(
     idsia: ModuleType, truth: NDArray[np.float64], flight: Path
 ) -> None:
@@ -80,6 +87,24 @@ def test_errors_depend_on_each_value(
     values[[*idsia.FREE].index(name)] += 0.02
     windows = idsia.Windows.read([flight], every=10)
     assert np.abs(idsia.errors(idsia.vehicle_of(values), windows)).max() > 1e-4
+
+
+@pytest.mark.parametrize("name", ["idsia", "nanobench"])
+def test_folders_without_flights_are_refused(
+    idsia: ModuleType,
+    nanobench: ModuleType,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", [name, str(tmp_path)])
+    with pytest.raises(SystemExit):
+        {"idsia": idsia, "nanobench": nanobench}[name].main()
+    assert "expected files" in capsys.readouterr().err
+    (tmp_path / "other_rep1.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(SystemExit, match="got 0 and 0"):
+        nanobench.main()
 
 
 @pytest.fixture(scope="module")
