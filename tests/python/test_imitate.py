@@ -15,13 +15,13 @@ import propwash.gym as pg
 import torch
 from propwash.__main__ import main
 from propwash.gym import policy
-from propwash.gym._grey import texture_seed
+from propwash.gym._images import texture_seed
 from propwash.gym.evaluation import evaluate, measures
 from propwash.gym.imitate import GATES, ImitateArgs, Imitation
 from propwash.render import Offscreen, RenderCamera
 from propwash.world import Scene, Sphere, Waypoints
 
-IMAGES: dict[str, Any] = {**GATES, "grey_size": [8, 6], "course_seed": [1000, 1001]}
+IMAGES: dict[str, Any] = {**GATES, "image_size": [8, 6], "course_seed": [1000, 1001]}
 TINY: dict[str, Any] = {"num_steps": 4, "rows": 4, "stagger": 3, "hidden": 8, "memory": 8}
 HOVER: dict[str, Any] = {"frame": "body", "substeps": 30, "tilt": 0.5}
 
@@ -32,7 +32,7 @@ def flights(envs: Any, act: Any) -> dict[str, float]:
 
 def test_the_teacher_of_gates_flies_perturbed_courses() -> None:
     state = {"observation": "state", "course_seed": list(range(5000, 5100))}
-    removed = ("grey_tilt", "history")
+    removed = ("image_tilt", "history")
     options = {name: each for name, each in GATES.items() if name not in removed}
     envs = pg.make_vec(pg.Race, 100, copy=False, **{**options, **state})
     engine: Any = envs._engine
@@ -87,10 +87,8 @@ def test_the_imu_shows_neither_ranges_nor_beacons() -> None:
 def test_images_are_those_of_the_renderer_in_the_course_of_the_row(
     kind: Any, channels: int
 ) -> None:
-    removed = ("observation", "grey_tilt", "grey_size")
-    options = {name: each for name, each in IMAGES.items() if name not in removed}
-    size = {f"{kind}_size": [32, 24], f"{kind}_tilt": 30.0}
-    envs = pg.make_vec(pg.Race, 4, **{**options, **size, "observation": [kind, "imu"]})
+    changes = {"image_size": [32, 24], "image_tilt": 30.0, "observation": [kind, "imu"]}
+    envs = pg.make_vec(pg.Race, 4, **{**IMAGES, **changes})
     for _ in range(3):
         envs.reset(seed=4)
     seen = envs.observe()[kind]
@@ -209,7 +207,7 @@ def test_the_command_trains_a_student(tmp_path: Path, capsys: pytest.CaptureFixt
     for package in ("onnxruntime", "tensorboard", "tqdm", "matplotlib"):
         pytest.importorskip(package)
     small = ["num_envs=8", "num_steps=4", "stagger=2", "rows=4", "convolution=[3]", "memory=8"]
-    shape = ["grey_size=[8,6]", "episode_seconds=1.0", 'gates=["Gate10"]', "course_seed=[1]"]
+    shape = ["image_size=[8,6]", "episode_seconds=1.0", 'gates=["Gate10"]', "course_seed=[1]"]
     main(
         ["train", "race", "--method", "imitate", "--steps", "64", "--out", str(tmp_path / "out")]
         + [each for one in small for each in ("--set", one)]

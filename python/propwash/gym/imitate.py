@@ -40,7 +40,7 @@ GATES: dict[str, Any] = {
     "episode_seconds": 40.0,
     "frame": "body",
     "observation": ["grey", "imu"],
-    "grey_tilt": 10.0,
+    "image_tilt": 10.0,
     "history": 1,
     "action": "heading_velocity",
     "max_rates": [8.0, 8.0, 2.0],
