@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 import propwash.gym as pg
 import torch
 from propwash.__main__ import main
-from propwash.gym import policy
+from propwash.gym import policy, ppo
 from propwash.gym._images import texture_seed
 from propwash.gym.evaluation import evaluate, measures
 from propwash.gym.imitate import GATES, ImitateArgs, Imitation
@@ -188,11 +188,24 @@ def test_the_teacher_acts_where_the_student_differs_for_too_long() -> None:
     assert student.iterate()["by_teacher"] == 1.0  # at first it does not wait
 
 
-def test_what_cannot_be_imitated_is_refused() -> None:
+@pytest.mark.parametrize("action", ["heading_velocity", "target_velocity"])
+def test_a_diverged_vehicle_stops_no_training(action: str) -> None:
+    options = {**IMAGES, "action": action, "privileged": ["state"]}
+    envs = pg.make_vec(pg.Race, 3, copy=False, **options)
+    student = Imitation(envs, ImitateArgs(**TINY, convolution=(3,)), 1)
+    student.restart()
+    envs.set_state({"velocity": [[3e38, 0.0, 3e38], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]})
+    losses = student.learn(student.fly(2.0))
+    assert student.live[:, 0].min() == 0.0
+    assert np.isfinite([*losses.values()]).all()
+
+
+def test_what_cannot_be_imitated_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
     args = ImitateArgs(**TINY)
     with pytest.raises(ValueError, match="teacher: expected a policy of the state for Hover"):
         Imitation(pg.make_vec(pg.Hover, 2), args, 1)
-    with pytest.raises(ValueError, match="action: expected 'velocity' or 'heading_velocity'"):
+    with pytest.raises(ValueError, match="action: expected 'velocity', 'heading_velocity' or"):
         Imitation(pg.make_vec(pg.Race, 2), args, 1)
     wrong = ImitateArgs(**TINY, teacher="hover")
     with pytest.raises(ValueError, match="a policy with frame = 'world', got 'body'"):
@@ -201,6 +214,15 @@ def test_what_cannot_be_imitated_is_refused() -> None:
         Imitation(pg.make_vec(pg.Hover, 2, frame="body", action="velocity"), wrong, 1)
     with pytest.raises(ValueError, match="for 'hover' of 22 numbers"):
         Imitation(pg.make_vec(pg.Race, 2, frame="body", observation="imu"), wrong, 1)
+    with pytest.raises(ValueError, match=r"a policy with max_rates = .* got \[8.0, 8.0, 4.0\]"):
+        Imitation(pg.make_vec(pg.Hover, 2, frame="body", max_rates=(8, 8, 2)), wrong, 1)
+    slow = tmp_path / "slow.onnx"
+    agent = ppo.Agent(22, 4, ppo.Args(columns=()), torch.Generator())
+    policy.save(agent, slow, policy.describe("hover", {"action": "velocity", "max_speed": 2.0}))
+    with pytest.raises(ValueError, match=r"a policy with max_speed = 5.0, got 2.0"):
+        Imitation(
+            pg.make_vec(pg.Hover, 2, action="velocity"), ImitateArgs(**TINY, teacher=str(slow)), 1
+        )
 
 
 def test_the_command_trains_a_student(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
