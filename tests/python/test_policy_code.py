@@ -70,7 +70,7 @@ def test_a_missing_library_is_reported(name: str, tmp_path: Path) -> None:
         pytest.importorskip("pymavlink")
     script = Path(betaflight_msp.__file__).with_name(f"{name}.py")
     device = [tmp_path / "tty"] if name == "betaflight_msp" else []
-    command = [sys.executable, script, tmp_path / "policy.so", *device]
+    command: list[str | Path] = [sys.executable, script, tmp_path / "policy.so", *device]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "policy.so: expected a shared library of a policy" in done.stderr

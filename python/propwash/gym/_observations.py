@@ -57,7 +57,7 @@ class Observer:
                 self.parts[name] = SensedObservation(state, task.scene, chosen.history)
             elif name == "imu":
                 self.parts[name] = InertialObservation(state, chosen.history)
-            elif name in ("grey", "rgb"):
+            elif name == "grey" or name == "rgb":
                 self.parts[name] = ImageObservation(task, state, chosen, name)
             elif name == "depth":
                 self.parts[name] = DepthObservation(task, state, chosen)

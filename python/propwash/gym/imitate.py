@@ -237,8 +237,8 @@ def task_teacher(envs: pg.FleetVectorEnv) -> Teacher:
         )
     if not hasattr(engine.actions, "inverse"):
         raise ValueError(
-            f"action: expected 'velocity', 'heading_velocity' or 'target_velocity' for the teacher of "
-            f"the task, got {engine.settings.action!r}; or set a teacher, a policy of the state"
+            "action: expected 'velocity', 'heading_velocity' or 'target_velocity' for the teacher "
+            f"of the task, got {engine.settings.action!r}; or set a teacher, a policy of the state"
         )
     inverse: Callable[[Any], NDArray[np.float32]] = engine.actions.inverse
     return lambda state: inverse(task.teach(state))
