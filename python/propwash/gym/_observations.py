@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
@@ -57,8 +57,9 @@ class Observer:
                 self.parts[name] = SensedObservation(state, task.scene, chosen.history)
             elif name == "imu":
                 self.parts[name] = InertialObservation(state, chosen.history)
-            elif name == "grey" or name == "rgb":
-                self.parts[name] = ImageObservation(task, state, chosen, name)
+            elif name in ("grey", "rgb"):
+                kind: Literal["grey", "rgb"] = "grey" if name == "grey" else "rgb"
+                self.parts[name] = ImageObservation(task, state, chosen, kind)
             elif name == "depth":
                 self.parts[name] = DepthObservation(task, state, chosen)
             else:
