@@ -14,14 +14,14 @@ pytest.importorskip("torch")
 import propwash.gym as pg
 import torch
 from propwash.__main__ import main
-from propwash.gym import policy
-from propwash.gym._grey import texture_seed
+from propwash.gym import policy, ppo
+from propwash.gym._images import texture_seed
 from propwash.gym.evaluation import evaluate, measures
 from propwash.gym.imitate import GATES, ImitateArgs, Imitation
 from propwash.render import Offscreen, RenderCamera
 from propwash.world import Scene, Sphere, Waypoints
 
-IMAGES: dict[str, Any] = {**GATES, "grey_size": [8, 6], "course_seed": [1000, 1001]}
+IMAGES: dict[str, Any] = {**GATES, "image_size": [8, 6], "course_seed": [1000, 1001]}
 TINY: dict[str, Any] = {"num_steps": 4, "rows": 4, "stagger": 3, "hidden": 8, "memory": 8}
 HOVER: dict[str, Any] = {"frame": "body", "substeps": 30, "tilt": 0.5}
 
@@ -32,7 +32,7 @@ def flights(envs: Any, act: Any) -> dict[str, float]:
 
 def test_the_teacher_of_gates_flies_perturbed_courses() -> None:
     state = {"observation": "state", "course_seed": list(range(5000, 5100))}
-    removed = ("grey_tilt", "history")
+    removed = ("image_tilt", "history")
     options = {name: each for name, each in GATES.items() if name not in removed}
     envs = pg.make_vec(pg.Race, 100, copy=False, **{**options, **state})
     engine: Any = envs._engine
@@ -87,10 +87,8 @@ def test_the_imu_shows_neither_ranges_nor_beacons() -> None:
 def test_images_are_those_of_the_renderer_in_the_course_of_the_row(
     kind: Any, channels: int
 ) -> None:
-    removed = ("observation", "grey_tilt", "grey_size")
-    options = {name: each for name, each in IMAGES.items() if name not in removed}
-    size = {f"{kind}_size": [32, 24], f"{kind}_tilt": 30.0}
-    envs = pg.make_vec(pg.Race, 4, **{**options, **size, "observation": [kind, "imu"]})
+    changes = {"image_size": [32, 24], "image_tilt": 30.0, "observation": [kind, "imu"]}
+    envs = pg.make_vec(pg.Race, 4, **{**IMAGES, **changes})
     for _ in range(3):
         envs.reset(seed=4)
     seen = envs.observe()[kind]
@@ -190,11 +188,24 @@ def test_the_teacher_acts_where_the_student_differs_for_too_long() -> None:
     assert student.iterate()["by_teacher"] == 1.0  # at first it does not wait
 
 
-def test_what_cannot_be_imitated_is_refused() -> None:
+@pytest.mark.parametrize("action", ["heading_velocity", "target_velocity"])
+def test_a_diverged_vehicle_stops_no_training(action: str) -> None:
+    options = {**IMAGES, "action": action, "privileged": ["state"]}
+    envs = pg.make_vec(pg.Race, 3, copy=False, **options)
+    student = Imitation(envs, ImitateArgs(**TINY, convolution=(3,)), 1)
+    student.restart()
+    envs.set_state({"velocity": [[3e38, 0.0, 3e38], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]})
+    losses = student.learn(student.fly(2.0))
+    assert student.live[:, 0].min() == 0.0
+    assert np.isfinite([*losses.values()]).all()
+
+
+def test_what_cannot_be_imitated_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
     args = ImitateArgs(**TINY)
     with pytest.raises(ValueError, match="teacher: expected a policy of the state for Hover"):
         Imitation(pg.make_vec(pg.Hover, 2), args, 1)
-    with pytest.raises(ValueError, match="action: expected 'velocity' or 'heading_velocity'"):
+    with pytest.raises(ValueError, match="action: expected 'velocity', 'heading_velocity' or"):
         Imitation(pg.make_vec(pg.Race, 2), args, 1)
     wrong = ImitateArgs(**TINY, teacher="hover")
     with pytest.raises(ValueError, match="a policy with frame = 'world', got 'body'"):
@@ -203,13 +214,22 @@ def test_what_cannot_be_imitated_is_refused() -> None:
         Imitation(pg.make_vec(pg.Hover, 2, frame="body", action="velocity"), wrong, 1)
     with pytest.raises(ValueError, match="for 'hover' of 22 numbers"):
         Imitation(pg.make_vec(pg.Race, 2, frame="body", observation="imu"), wrong, 1)
+    with pytest.raises(ValueError, match=r"a policy with max_rates = .* got \[8.0, 8.0, 4.0\]"):
+        Imitation(pg.make_vec(pg.Hover, 2, frame="body", max_rates=(8, 8, 2)), wrong, 1)
+    slow = tmp_path / "slow.onnx"
+    agent = ppo.Agent(22, 4, ppo.Args(columns=()), torch.Generator())
+    policy.save(agent, slow, policy.describe("hover", {"action": "velocity", "max_speed": 2.0}))
+    with pytest.raises(ValueError, match=r"a policy with max_speed = 5.0, got 2.0"):
+        Imitation(
+            pg.make_vec(pg.Hover, 2, action="velocity"), ImitateArgs(**TINY, teacher=str(slow)), 1
+        )
 
 
 def test_the_command_trains_a_student(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for package in ("onnxruntime", "tensorboard", "tqdm", "matplotlib"):
         pytest.importorskip(package)
     small = ["num_envs=8", "num_steps=4", "stagger=2", "rows=4", "convolution=[3]", "memory=8"]
-    shape = ["grey_size=[8,6]", "episode_seconds=1.0", 'gates=["Gate10"]', "course_seed=[1]"]
+    shape = ["image_size=[8,6]", "episode_seconds=1.0", 'gates=["Gate10"]', "course_seed=[1]"]
     main(
         ["train", "race", "--method", "imitate", "--steps", "64", "--out", str(tmp_path / "out")]
         + [each for one in small for each in ("--set", one)]

@@ -53,7 +53,9 @@ class TrainOptions(EnvironmentOptions):
     resume: bool = option("continue from the checkpoint", False)
     every: float | None = option("steps between evaluations (default: by task)")
     video: bool = option("write the worst episodes of each evaluation as GIF", False)
-    full: bool = option("do not stop at the goal; forest: train a larger network for longer", False)
+    full: bool = option(
+        "do not stop at the goal; forest by bptt: train a larger network for longer", False
+    )
     set: list[str] = option(
         "setting of the method (docs/train.md), value in JSON; may be repeated",
         [],

@@ -166,8 +166,7 @@ class HeadingVelocityActions(VelocityActions):
 
     def _heading(self) -> Array:
         w, x, y, z = np.asarray(self._fleet.attitude).T
-        heading: Array = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-        return heading
+        return _angle(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     def command(self, action: Numbers) -> VelocityCommand:
         """Returns the command of actions (n, 4) in [-1, 1]."""
@@ -200,8 +199,7 @@ class TargetVelocityActions(HeadingVelocityActions):
     def _heading(self) -> Array:
         target = self._task.target(self.state)
         away = (0.0 if target is None else np.asarray(target)) - self._fleet.position
-        bearing: Array = np.arctan2(away[:, 1], away[:, 0]).astype(np.float32)
-        return bearing
+        return _angle(away[:, 1], away[:, 0]).astype(np.float32)
 
 
 class GoalVelocityActions(Actions):
@@ -236,6 +234,11 @@ class GoalVelocityActions(Actions):
         desired = np.broadcast_to(self._task.desired, (len(action), 3))
         back = -np.arctan2(desired[:, 1], desired[:, 0])
         return self.command(action), lambda by: self._reach * about_z(back, by["velocity"])
+
+
+def _angle(y: Array, x: Array) -> Array:
+    """Angles (n,) [rad]; 0 for diverged vehicles, whose commands must be finite."""
+    return np.nan_to_num(np.arctan2(y, x))
 
 
 def about_z(yaw: Array, vector: Array) -> Array:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core, _world
+from propwash.gym._images import SceneObservation
 from propwash.gym._options import Settings
-from propwash.gym._state import Observation, State
+from propwash.gym._state import State
 from propwash.gym._task import MARKINGS, Task
 from propwash.sampling.sensor import NoiseKey
 from propwash.sensors import Camera
@@ -25,21 +26,19 @@ _NEAREST = 0.01
 """m, minimum of a depth with noise."""
 
 
-class DepthObservation(Observation):
+class DepthObservation(SceneObservation):
     """Depth images (n, height, width, 1) from a camera in the vehicle, along body x.
 
     A pixel is the depth along the optical axis as a fraction of `depth_range`, 1 beyond it; with
     the errors of a stereo camera, 0 without a reading. Their noise depends on the seed and the
     numbers of the environment and of the step. The images show the task's scenery without markings.
-    An image is computed only if the vehicle has moved since the last one, so that resets of some
-    environments do not repeat the others.
     """
 
     _memory: ClassVar[tuple[str, ...]] = ("_late",)
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __init__(self, task: Task, state: State, chosen: Settings) -> None:
-        self._task = task
+        super().__init__(task, state.size)
         half_tilt = np.radians(-0.5 * chosen.depth_tilt)
         mounting = (np.cos(half_tilt), 0.0, np.sin(half_tilt), 0.0)
         width, height = chosen.depth_size
@@ -54,10 +53,6 @@ class DepthObservation(Observation):
         kept = chosen.depth_delay + 1 if chosen.depth_delay else 0
         self._late = np.zeros((kept, *self._images.shape), dtype=chosen.depth_dtype)
         """The last images, the oldest first; none without a delay."""
-        self._poses = np.full((state.size, 7), np.nan, dtype=np.float32)
-        """Poses of the images; NaN for none."""
-        self._scenery: list[Scene | None] = [None] * state.size
-        """Scene of each environment, from the task at the start of its episode."""
         self._visible: dict[int, tuple[Scene, Scene]] = {}
         """Each scenery with its scene without markings, by id."""
         self._groups: list[tuple[Scene, NDArray[np.intp]]] = []
@@ -65,10 +60,7 @@ class DepthObservation(Observation):
 
     def observe(self, state: State, fresh: Flags | None) -> Array:
         """Returns the images."""
-        self._find_scenes(np.flatnonzero(np.isnan(self._poses[:, 0]) | (state.steps == 0)))
-        poses = np.concatenate([state.position, state.attitude], axis=1)
-        moved = (poses != self._poses).any(axis=1)
-        self._poses = poses
+        moved = self._find_moved(state)
         pixels = self._images[..., 0]
         for scene, rows in self._groups:
             chosen = rows[moved[rows]]
@@ -97,10 +89,6 @@ class DepthObservation(Observation):
         """Returns the observation of these settings with float images, without errors."""
         plain = replace(chosen, depth_dtype="float32", depth_noise=0.0, depth_error={})
         return DepthObservation(self._task, state, plain)
-
-    def restored(self) -> None:
-        """Discards images and scenes: the task has other attributes now."""
-        self._poses[:] = np.nan
 
     def measured(
         self, scene: Scene, state: State, position: Array, attitude: Array, first: int = 0
@@ -143,29 +131,13 @@ class DepthObservation(Observation):
             depth *= scale / self._range
         return np.rint(depth) if is_integer else np.minimum(depth, 1.0)
 
-    def _find_scenes(self, rows: NDArray[np.intp]) -> None:
-        """Reads the sceneries of environments whose episode has begun."""
-        changed = False
-        for row in rows.tolist():
-            scenery = self._task.scenery(row)
-            if scenery is not self._scenery[row]:
-                self._scenery[row], changed = scenery, True
-                self._poses[row] = np.nan
-        if not changed:
-            return
+    def _prepare(self, sceneries: dict[int, Scene]) -> None:
         members: dict[int, list[int]] = {}
         for row, each in enumerate(self._scenery):
             members.setdefault(id(each), []).append(row)
-        used = {id(each): each for each in self._scenery if each is not None}
-        self._visible = {key: self._entry(key, each) for key, each in used.items()}
+        self._visible = {key: self._entry(key, each) for key, each in sceneries.items()}
         self._groups = [(self._visible[key][1], np.array(rows)) for key, rows in members.items()]
-        if not any(len(scene.items) for scene, _ in self._groups):
-            name = type(self._task).__name__
-            raise ValueError(
-                f"observation: expected a task with a scene for 'depth', {name} has none; set "
-                "`scene`, an option of Hover and an attribute of custom tasks, or use 'state' or "
-                "'sensors'"
-            )
+        self._check([scene for scene, _ in self._groups], "depth")
 
     def _entry(self, key: int, scenery: Scene) -> tuple[Scene, Scene]:
         found = self._visible.get(key)

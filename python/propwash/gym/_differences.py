@@ -16,7 +16,7 @@ from propwash.vehicle.parameters import VehicleParameters
 
 MEANINGS = (
     *("frame", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
-    *("grey_size", "grey_fov", "grey_tilt", "rgb_size", "rgb_fov", "rgb_tilt"),
+    *("image_size", "image_fov", "image_tilt"),
     *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
     *("yaw_mode", "depth_tilt", "depth_pool", "depth_near", "past"),
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from propwash.gym._depth import DepthObservation
-from propwash.gym._grey import GreyObservation, RgbObservation
+from propwash.gym._images import ImageObservation
 from propwash.gym._options import Settings
 from propwash.gym._privileged import PrivilegedObservation
 from propwash.gym._randomize import Randomizer
@@ -57,10 +57,9 @@ class Observer:
                 self.parts[name] = SensedObservation(state, task.scene, chosen.history)
             elif name == "imu":
                 self.parts[name] = InertialObservation(state, chosen.history)
-            elif name == "grey":
-                self.parts[name] = GreyObservation(task, state, chosen)
-            elif name == "rgb":
-                self.parts[name] = RgbObservation(task, state, chosen)
+            elif name in ("grey", "rgb"):
+                kind: Literal["grey", "rgb"] = "grey" if name == "grey" else "rgb"
+                self.parts[name] = ImageObservation(task, state, chosen, kind)
             elif name == "depth":
                 self.parts[name] = DepthObservation(task, state, chosen)
             else:

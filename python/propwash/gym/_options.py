@@ -78,12 +78,9 @@ class Options(TypedDict, total=False):
     depth_near: float
     depth_noise: float
     depth_delay: int
-    grey_size: Sequence[int]
-    grey_fov: float
-    grey_tilt: float
-    rgb_size: Sequence[int]
-    rgb_fov: float
-    rgb_tilt: float
+    image_size: Sequence[int]
+    image_fov: float
+    image_tilt: float
     max_rates: Sequence[float]
     max_tilt: float
     max_speed: float
@@ -118,8 +115,8 @@ class Settings:
     action: ActionName = "rate_thrust"
     """Meaning of an action."""
     observation: ObservationName | Sequence[ObservationName] = "state"
-    """The task's function of the true state, readings of all sensors or of the IMU alone, a depth
-    or a grey image; a sequence of these makes observations a dict by name."""
+    """The task's function of the true state, readings of all sensors or of the IMU alone, a depth,
+    grey or colour image; a sequence of these makes observations a dict by name."""
     privileged: bool | Sequence[PrivilegedName] = False
     """Columns for a critic or teacher, as "privileged" of the observations, which are then a dict;
     True for all."""
@@ -146,18 +143,12 @@ class Settings:
     """m, deviation of white noise on depths."""
     depth_delay: int = 0
     """Steps by which images are late."""
-    grey_size: Sequence[int] = (64, 48)
-    """px, width and height of grey images."""
-    grey_fov: float = 70.0
-    """degrees, vertical field of view of grey images."""
-    grey_tilt: float = 0.0
-    """degrees, by which the camera of grey images is tilted up from body x."""
-    rgb_size: Sequence[int] = (64, 48)
-    """px, width and height of colour images."""
-    rgb_fov: float = 70.0
-    """degrees, vertical field of view of colour images."""
-    rgb_tilt: float = 0.0
-    """degrees, by which the camera of colour images is tilted up from body x."""
+    image_size: Sequence[int] = (64, 48)
+    """px, width and height of grey and colour images."""
+    image_fov: float = 70.0
+    """degrees, vertical field of view of grey and colour images."""
+    image_tilt: float = 0.0
+    """degrees, by which their camera is tilted up from body x."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
@@ -216,8 +207,7 @@ class Settings:
         for name, smallest, largest in (
             ("render_size", 16, 4096),
             ("depth_size", 1, 1024),
-            ("grey_size", 1, 1024),
-            ("rgb_size", 1, 1024),
+            ("image_size", 1, 1024),
         ):
             size = getattr(self, name)
             if not isinstance(size, Sequence) or len(size) != 2:
@@ -225,11 +215,11 @@ class Settings:
             for pixels in size:
                 checks.whole_number(name, pixels, smallest, largest)
         self.pooled_size  # noqa: B018
-        for name in ("depth_fov", "grey_fov", "rgb_fov"):
-            value = getattr(self, name)
-            checks.number(name, value, "degrees in (0, 180)", lambda x: 0 < x < 180)
+        checks.number("depth_fov", self.depth_fov, "degrees in (0, 180)", lambda x: 0 < x < 180)
+        of_images = "degrees in [0.1, 179]"  # of the renderer
+        checks.number("image_fov", self.image_fov, of_images, lambda x: 0.1 <= x <= 179)
         checks.number("depth_range", self.depth_range, "m in (0, 1e6]", lambda x: 0 < x <= 1e6)
-        for name in ("depth_tilt", "grey_tilt", "rgb_tilt"):
+        for name in ("depth_tilt", "image_tilt"):
             value = getattr(self, name)
             checks.number(name, value, "degrees in [-90, 90]", lambda x: abs(x) <= 90)
         near = f"m in [0, depth_range = {self.depth_range:g})"
@@ -455,11 +445,7 @@ _WITH_YAW_RATE = ("velocity", "heading_velocity", "target_velocity")
 _BY_VELOCITY = (*_WITH_YAW_RATE, "goal_velocity")
 _NEEDED = {
     "history": ("observation", ("sensors", "imu")),
-    **{
-        f"{kind}_{name}": ("observation", (kind,))
-        for kind in ("grey", "rgb")
-        for name in ("size", "fov", "tilt")
-    },
+    **{f"image_{name}": ("observation", ("grey", "rgb")) for name in ("size", "fov", "tilt")},
     **{f"depth_{name}": ("observation", ("depth",)) for name in _DEPTH},
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", _BY_VELOCITY),

@@ -57,4 +57,5 @@ def teach(state: State, centre: Array, axes: Array) -> VelocityCommand:
     error = np.arctan2(ahead[:, 1], ahead[:, 0]) - np.arctan2(nose[:, 1], nose[:, 0])
     error = np.arctan2(np.sin(error), np.cos(error))
     yaw_rate = np.clip(_TURN_GAIN * error, -_TURN, _TURN)
+    velocity, yaw_rate = (np.nan_to_num(each) for each in (velocity, yaw_rate))  # if diverged
     return VelocityCommand(velocity.astype(np.float32), yaw_rate=yaw_rate.astype(np.float32))

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 import propwash.gym as pg
 from propwash.gym import ppo
 from propwash.gym._observations import flat
+from propwash.gym._options import has_effect
+from propwash.gym._snapshot import is_same
 from propwash.gym.policy import Policy
 
 try:
@@ -40,7 +42,7 @@ GATES: dict[str, Any] = {
     "episode_seconds": 40.0,
     "frame": "body",
     "observation": ["grey", "imu"],
-    "grey_tilt": 10.0,
+    "image_tilt": 10.0,
     "history": 1,
     "action": "heading_velocity",
     "max_rates": [8.0, 8.0, 2.0],
@@ -235,8 +237,8 @@ def task_teacher(envs: pg.FleetVectorEnv) -> Teacher:
         )
     if not hasattr(engine.actions, "inverse"):
         raise ValueError(
-            f"action: expected 'velocity' or 'heading_velocity' for the teacher of the task, got "
-            f"{engine.settings.action!r}; or set a teacher, a policy of the state"
+            "action: expected 'velocity', 'heading_velocity' or 'target_velocity' for the teacher "
+            f"of the task, got {engine.settings.action!r}; or set a teacher, a policy of the state"
         )
     inverse: Callable[[Any], NDArray[np.float32]] = engine.actions.inverse
     return lambda state: inverse(task.teach(state))
@@ -249,13 +251,12 @@ def policy_teacher(name: str, envs: pg.FleetVectorEnv) -> Teacher:
     pairs: dict[str, tuple[Any, Any]] = {
         "observation": (options.get("observation", "state"), "state"),
         "frame": (options.get("frame", "world"), task.frame),
-        "action": (options.get("action"), engine.settings.action),
     }
-    if engine.settings.action == "rate_thrust":
-        rates = options.get("max_rates"), engine.settings.max_rates
-        pairs["max_rates"] = tuple(rates[0] or ()), tuple(rates[1])
+    for option in ("action", "max_rates", "max_tilt", "max_speed", "yaw_mode"):
+        if has_effect(option, engine.settings):
+            pairs[option] = options.get(option), getattr(engine.settings, option)
     for option, (found, expected) in pairs.items():
-        if found != expected:
+        if not is_same(found, expected):
             raise ValueError(
                 f"teacher {name!r:.100}: expected a policy with {option} = {expected!r:.50}, got "
                 f"{found!r:.50}"
@@ -270,6 +271,6 @@ def policy_teacher(name: str, envs: pg.FleetVectorEnv) -> Teacher:
         )
 
     def act(state: pg.State) -> NDArray[np.float32]:
-        return policy.act(np.asarray(pg.Task.observation(task, state)))
+        return policy.act(np.nan_to_num(pg.Task.observation(task, state)))  # NaN if diverged
 
     return act

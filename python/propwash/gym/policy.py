@@ -52,10 +52,8 @@ _SHIPPED = Path(__file__).parent / "policies"
 _KEY = "propwash"
 _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
-    *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
-    *("grey_size", "grey_fov", "grey_tilt", "rgb_size", "rgb_fov", "rgb_tilt"),
-    *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
-    *("yaw_mode", "depth_tilt", "depth_pool", "depth_near", "substeps", "dt", "integrator"),
+    *("vehicle", "substeps", "dt", "integrator"),
+    *(name for name in _differences.MEANINGS if name in _options.option_names()),
 )
 
 
