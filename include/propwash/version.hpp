@@ -5,8 +5,8 @@
 /// Major version.
 #define PROPWASH_VERSION_MAJOR 0
 /// Minor version.
-#define PROPWASH_VERSION_MINOR 2
+#define PROPWASH_VERSION_MINOR 3
 /// Patch version.
 #define PROPWASH_VERSION_PATCH 0
 /// The version as text.
-#define PROPWASH_VERSION "0.2.0"
+#define PROPWASH_VERSION "0.3.0"

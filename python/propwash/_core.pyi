@@ -474,5 +474,5 @@ def take_actions(actions: NDArray[Any], ignored: NDArray[Any] | None, steps: NDA
 def validate_car(parameters: Any) -> None: ...
 def validate_vehicle(parameters: Any) -> None: ...
 
-__version__: str = "0.2.0"
+__version__: str = "0.3.0"
 max_effectiveness: float = 10.0
