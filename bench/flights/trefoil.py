@@ -44,8 +44,12 @@ def read(path: Path) -> Table:
 
 
 def columns(table: Table, pattern: str, suffixes: Iterable[str] = "xyz") -> Array:
-    """Returns (K, 3) columns, `pattern` with each suffix."""
-    return np.stack([table[pattern.format(each)] for each in suffixes], axis=1)
+    """Returns (K, 3) columns, `pattern` with each suffix. Raises SystemExit without them."""
+    names = [pattern.format(each) for each in suffixes]
+    if missing := [name for name in names if name not in table]:
+        found = ", ".join(table)
+        raise SystemExit(f"trefoil flight: expected columns {', '.join(missing)}, got {found:.200}")
+    return np.stack([table[name] for name in names], axis=1)
 
 
 def rms(values: Array) -> float:

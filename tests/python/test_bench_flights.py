@@ -107,6 +107,11 @@ def test_folders_without_flights_are_refused(
         nanobench.main()
 
 
+def test_missing_columns_of_a_flight_are_named(trefoil: ModuleType) -> None:
+    with pytest.raises(SystemExit, match=r"expected columns sp_x, sp_z, got t, sp_y"):
+        trefoil.columns({"t": np.zeros(1), "sp_y": np.zeros(1)}, "sp_{}")
+
+
 @pytest.fixture(scope="module")
 def nanobench(idsia: ModuleType, trefoil: ModuleType) -> ModuleType:
     return script("nanobench")
