@@ -59,13 +59,11 @@ class Training:
         method, larger = settings["method"], settings["larger"]
         recipe: Any = recipes.recipe(self.task, others.get("observation"), method, larger=larger)
         recipe, kind = recipes.with_settings(recipe, changed), policy.task_class(self.task)
+        training = {"method": method, "seed": self.seed, "settings": changed}
+        if larger:
+            training["larger"] = True
         self.description = policy.describe(
-            self.task,
-            recipes.merged(kind, recipe.options, others),
-            {
-                **{"method": method, "seed": self.seed, "settings": changed},
-                **({"larger": True} if larger else {}),
-            },
+            self.task, recipes.merged(kind, recipe.options, others), training
         )
         common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes

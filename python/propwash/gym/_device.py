@@ -88,19 +88,31 @@ class _RaceEnv(ctypes.Structure):
 
 
 _KINDS: dict[type[Task], Any] = {
-    **{Hover: _HoverEnv, Track: _TrackEnv, Land: _LandEnv},
+    Hover: _HoverEnv,
+    Track: _TrackEnv,
+    Land: _LandEnv,
     Race: _RaceEnv,
 }
 _MEMORY: dict[type[Task], tuple[str, ...]] = {
-    **{Hover: (), Track: ("_phase",), Land: ("_distance",)},
+    Hover: (),
+    Track: ("_phase",),
+    Land: ("_distance",),
     Race: (
-        *("course", "next", "time", "_passed", "collided", "_before", "_clearance"),
+        "course",
+        "next",
+        "time",
+        "_passed",
+        "collided",
+        "_before",
+        "_clearance",
         "_skipped",
     ),
 }
 """What a task keeps for each episode."""
 _STARTS: dict[type[Task], tuple[str, ...]] = {
-    **{Hover: (), Track: ("_start",), Land: ("_start",)},
+    Hover: (),
+    Track: ("_start",),
+    Land: ("_start",),
     Race: ("_start", "_first"),
 }
 """What its next episode begins with."""
@@ -253,8 +265,7 @@ class _Steps:
     def _set_race(self, made: Any, task: Race) -> None:
         made.radius, made.bound, made.period = task.radius, task.bound, self._engine.period
         made.rows[:] = [tensor.data_ptr() for tensor in self._of_task]
-        size = len(task._gates.placed_at(0))
-        self._table = self._new(size, dtype=torch.uint8)
+        self._table = self._new(len(task._gates.placed_at(0)), dtype=torch.uint8)
         made.courses = self._table.data_ptr()
         placed = bytearray(task._gates.placed_at(made.courses))
         self._table.copy_(torch.frombuffer(placed, dtype=torch.uint8))

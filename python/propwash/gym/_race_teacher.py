@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
 from propwash._core import VelocityCommand
 from propwash.gym._state import State
 
@@ -53,7 +52,7 @@ def teach(state: State, centre: Array, axes: Array) -> VelocityCommand:
     axis, to_gate = axes[:, :, 0], centre - place
     is_close = (along > -2.0) | is_beyond
     ahead = np.where(is_close[:, None], axis, to_gate)
-    nose = _core.rotations(state.attitude)[:, :, 0]
+    nose = state.rotation[:, :, 0]
     error = np.arctan2(ahead[:, 1], ahead[:, 0]) - np.arctan2(nose[:, 1], nose[:, 0])
     error = np.arctan2(np.sin(error), np.cos(error))
     yaw_rate = np.clip(_TURN_GAIN * error, -_TURN, _TURN)
